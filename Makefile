@@ -1,7 +1,7 @@
 # From a fresh clone: `make run` runs the demo, `make test` the tests; `make help` lists the rest.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 READY := $(VENV)/.ready
 DEV := $(VENV)/.dev
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
@@ -12,8 +12,8 @@ UNLOCKED := $(BIN)/python -m pip freeze | grep -ivxFf - requirements.lock | grep
 	echo 'The reference was made with these versions, others are installed: last digits may differ.' || true
 FEATURES := user-20 user-50 user-100 user-300 set-20 set-50 set-100 set-300 items-300
 
-.PHONY: help run test test-lowest data paper inferred inference interpretations by-user ablations tables check check-full report bench docs \
-	lint format wheel release-check clean
+.PHONY: help run test test-all test-lowest data paper inferred inference interpretations by-user ablations tables check check-full report bench docs \
+	lint format wheel release-check set-home clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -64,7 +64,10 @@ by-user: $(READY)  ## the inferred set-up with parameters chosen for each user; 
 ablations: $(READY)  ## what is behind the claims that fail; resumable
 	$(BIN)/python scripts/study.py ablations
 
-test: $(DEV)  ## set up and run the tests
+test: $(DEV)  ## set up and run the tests, without hostile input and the browser
+	$(BIN)/python -m pytest -n auto -m 'not fuzz and not browser'
+
+test-all: $(DEV)  ## run all tests, with hostile input and the report in a browser
 	$(BIN)/python -m pytest -n auto
 
 LOWEST := .venv-lowest
@@ -73,7 +76,7 @@ test-lowest:  ## run the tests with the lowest versions that pyproject.toml allo
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python \
 		--resolution lowest-direct --editable '.[dev]'
-	$(LOWEST)/bin/python -m pytest -n auto
+	$(LOWEST)/bin/python -m pytest -n auto -m 'not fuzz and not browser'
 
 bench: $(DEV)  ## measure speed and growth against their goals, into results/benchmarks.md
 	$(BIN)/python scripts/bench.py --write
@@ -115,9 +118,17 @@ wheel: $(DEV)  ## build the package, and try it in an empty folder and environme
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python scripts/try_wheel.py dist/*.whl
 
-release-check: wheel  ## check what a release would publish: wheel, sdist, metadata, README
+release-check: wheel  ## check what a release would publish: version, wheel, sdist, metadata, README
 	$(PIP) --quiet twine
 	$(BIN)/python -m twine check --strict dist/*
+	@grep -qF '__version__ = "$(TAG:v%=%)"' rankpursuit/__init__.py || test -z '$(TAG)' || \
+		{ echo 'the tag $(TAG) is not the version of the package'; exit 1; }
+	@! grep -qF github.com/OWNER pyproject.toml || { echo 'before a release: make set-home HOME_URL=https://...'; \
+		test -z '$(TAG)'; }
+
+set-home:  ## set the address of the project in all files: make set-home HOME_URL=https://...
+	@test -n '$(HOME_URL)' || { echo 'HOME_URL=https://... is missing'; exit 1; }
+	git grep -lF https://github.com/OWNER/rankpursuit -- ':!Makefile' ':!tests' | xargs sed -i 's|https://github.com/OWNER/rankpursuit|$(HOME_URL)|g'
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) $(LOWEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist \

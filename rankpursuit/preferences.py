@@ -61,15 +61,15 @@ def check_labels(groups: ArrayLike) -> NDArray:
             "points or label them"
         )
     if labels.dtype.kind == "O":
-        kinds = {Real if isinstance(one, Real | np.bool_) else type(one): one for one in labels}
+        kinds = {Real if isinstance(x, Real | np.bool_) else type(x): x for x in labels}
         if len(kinds) > 1:
-            one, other, *_ = kinds.values()
+            first, second, *_ = kinds.values()
             raise ValueError(
-                f"groups: labels have different types, such as {one!r} and {other!r}; convert "
+                f"groups: labels have different types, such as {first!r} and {second!r}; convert "
                 "them to one type"
             )
         # Numbers of Python are compared exactly: np.int64(2**53 + 1) == 2.0**53.
-        exact = [one.item() if isinstance(one, np.number) else one for one in labels]
+        exact = [x.item() if isinstance(x, np.number) else x for x in labels]
         converted = np.asarray(exact, dtype=None if len(labels) else np.intp)
         if converted.ndim != 1:
             raise ValueError("groups: each label must be a number or a string")

@@ -6,6 +6,7 @@ in a copy of the working tree. Survivors name tests to write.
 
     python scripts/mutate.py --jobs 2
     python scripts/mutate.py --only wilcoxon --only leak
+    python scripts/mutate.py --record build/mutations.txt   # start it again to go on
 """
 
 from __future__ import annotations
@@ -126,9 +127,12 @@ def outcome_of(mutation: Mutation, trees: SimpleQueue[Path]) -> tuple[str, float
 @click.option("--only", multiple=True, help="Mutations whose name contains this; repeatable.")
 @click.option("--jobs", default=1, show_default=True, help="Copies of the tree to work in.")
 @click.option("--trust", is_flag=True, help="Do not run the tests without a mutation first.")
-def main(only: tuple[str, ...], jobs: int, trust: bool) -> None:
+@click.option("--record", type=Path, help="Append outcomes to this file; skip those it has.")
+def main(only: tuple[str, ...], jobs: int, trust: bool, record: Path | None) -> None:
     """Count the mistakes that the tests notice; end with an error if one survives."""
-    mutations, trees = read_mutations(only), SimpleQueue[Path]()
+    recorded = record.read_text(encoding="utf-8") if record and record.exists() else ""
+    mutations = [x for x in read_mutations(only) if f"  {x.name}  [" not in recorded]
+    trees = SimpleQueue[Path]()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as workers:
         for number in range(jobs):
             trees.put(copy_tree(Path(folder, str(number))))
@@ -139,8 +143,12 @@ def main(only: tuple[str, ...], jobs: int, trust: bool) -> None:
         counts: Counter[str] = Counter()
         outcomes = workers.map(lambda mutation: outcome_of(mutation, trees), mutations)
         for mutation, (outcome, seconds) in zip(mutations, outcomes, strict=True):
+            line = f"{outcome:9}{seconds:6.1f} s  {mutation.name}  [{mutation.file}]"
             counts[outcome.partition(":")[0]] += 1
-            click.echo(f"{outcome:9}{seconds:6.1f} s  {mutation.name}  [{mutation.file}]")
+            click.echo(line)
+            if record:
+                with record.open("a", encoding="utf-8") as file:
+                    file.write(f"{line}\n")
     click.echo(", ".join(f"{count} {word}" for word, count in sorted(counts.items())))
     sys.exit(counts["caught"] < len(mutations))
 

@@ -293,6 +293,40 @@ def interpretations() -> str:
     return markdown_columns(headers, rows, "llrrrrrr")
 
 
+def identity() -> str:
+    """Return the variances of the scores that two cells of a method imply."""
+    frame = _csv("identity").query("what != 'again'")
+    frame["text"] = frame["implied"].map("{:.2f}".format)
+    frame["text"] += (
+        " (" + frame[["low", "high"]].map("{:.2f}".format).agg(" to ".join, axis=1) + ")"
+    )
+    cells = frame.pivot(index=["what", "group"], columns="method", values="text")
+    methods = {
+        "rls": "RLS",
+        "kernel_matching_pursuit": "matching pursuit",
+        "difference": "difference",
+    }
+    rows = cells[list(methods)].reset_index().to_numpy().tolist()
+    return markdown_columns(["cells", "group", *methods.values()], rows, "llrrr")
+
+
+def level() -> str:
+    """Return what the identity relates for RLS, and the published errors of a method that ranks."""
+    columns = {
+        "variance": "variance of the scores",
+        "implied": "implied by RLS",
+        "disagreement": "disagreement of RLS",
+        "by_user": "arccos(r) / π",
+        "zero": "squared error of zero",
+    }
+    again, rows = _csv("identity").query("what == 'again'"), []
+    ranking = published_tables()[5].cells["squared_error"]["rank_rls"]
+    for row in again.to_dict("records"):
+        texts = [f"{row[name]:.{3 if row[name] < 1 else 2}f}" for name in columns]
+        rows.append([row["group"], *texts, f"{ranking[row['group']]:.1f}"])
+    return markdown_columns(["group", *columns.values(), "RankRLS, published"], rows, "lrrrrrr")
+
+
 def by_user() -> str:
     """Return how SS ranking pursuit compares if parameters are chosen for each user."""
     comparisons = _csv("by_user").set_index(["compared_with", "table"])
@@ -398,7 +432,7 @@ def defaults(name: str) -> str:
 
 
 MAKERS = (matrix, log, claims, story, central_claim, cells, headline, stopping)
-MAKERS += (inference, interpretations, by_user, ablations)
+MAKERS += (inference, interpretations, identity, level, by_user, ablations)
 MAKERS += (boosting_verdict, boosting_differences, boosting_costs)
 PARTS: dict[str, Callable[[], str]] = {make.__name__.replace("_", "-"): make for make in MAKERS}
 PARTS |= {name: partial(defaults, name) for name in _csv("defaults")["table"].unique()}

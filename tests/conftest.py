@@ -20,19 +20,20 @@ from rankpursuit.datasets import fetch as locate
 from rankpursuit.errors import DataNotFoundError
 
 # test_fuzz.py has seven properties, which share the 100,000 examples of the profile "fuzz".
-settings.register_profile("suite", deadline=None, derandomize=True)
-settings.register_profile(
-    "fuzz",
-    deadline=None,
-    max_examples=100_000 // 7,
-    print_blob=True,
-    suppress_health_check=list(HealthCheck),
-)
+settings.register_profile("suite", deadline=None, derandomize=True, max_examples=40)
+for _name, _examples in (("long", 1000), ("fuzz", 100_000 // 7)):
+    settings.register_profile(
+        _name,
+        deadline=None,
+        max_examples=_examples,
+        print_blob=True,
+        suppress_health_check=list(HealthCheck),
+    )
 # scripts/mutate.py wants to know that a test fails, not the smallest example.
 settings.register_profile(
-    "unshrunk", deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate]
+    "unshrunk", settings.get_profile("suite"), phases=[Phase.explicit, Phase.generate]
 )
-settings.load_profile("suite")
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 _OUTSIDE = {name: os.environ.get(name) for name in (locate.DATA_VARIABLE, locate.CACHE_VARIABLE)}
 _WORKING_COPY = locate.working_copy

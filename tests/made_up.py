@@ -45,23 +45,10 @@ def write_results(
     cells = published_tables()[table or 1].cells
     labels = [*next(iter(cells.values())), *(baselines or {})]
     errors, basis = (baselines or {}) | (errors or {}), basis or {}
-    config = config or {
-        "name": folder.name,
-        "table": table,
-        "data": {"name": data} | ({"path": "mine.csv"} if data == "ratings" else {}),
-        "protocol": {
-            "groups": [[20, 40], [40, 60], [60, 80]],
-            "test_users": n_users,
-            "fill": "median",
-        },
-        "kernel": {"parameter": "sigma", "widths": [1.0, 2.0]},
-        "ties": "half",
-        "tuning": "reported",
-        "metrics": list(cells),
-        "offset": "raw",
-        "repeats": declared,
-        "algorithms": {label: _options(label) for label in labels},
-    }
+    if config is None:
+        algorithms = {label: _options(label) for label in labels}
+        config = config_of(folder.name, table, data, cells, declared, algorithms)
+        config["protocol"]["test_users"] = n_users
     rows, users = [], []
     for group, repeat, (at, label), metric in itertools.product(
         GROUPS, range(1, repeats + 1), enumerate(labels), cells
@@ -78,14 +65,39 @@ def write_results(
                 key | {"metric": metric, "user": user, "error": error + shift}
                 for user, shift in enumerate((-0.003, 0.0, 0.003))
             ]
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
-    write_csv(folder / "repeats.csv", rows)
-    write_csv(folder / "users.csv.gz", users)
     keys = [{key: row[key] for key in ("group", "repeat", "algorithm", "metric")} for row in rows]
     point = {"axis": "width", "value": 1, "holdout_error": 0.4}
-    write_csv(folder / "curves.csv", [key | point for key in keys])
-    return seal(folder, {"commit": "made up"})
+    curves = [key | point for key in keys]
+    return write_files(folder, config, rows, users, curves, {"commit": "made up"})
+
+
+def config_of(name, table, data, metrics, repeats, algorithms):
+    """Return the resolved config of a small experiment."""
+    groups = [[20, 40], [40, 60], [60, 80]]
+    return {
+        "name": name,
+        "table": table,
+        "data": {"name": data} | ({"path": "mine.csv"} if data == "ratings" else {}),
+        "protocol": {"groups": groups, "test_users": 300, "fill": "median"},
+        "kernel": {"parameter": "sigma", "widths": [1.0, 2.0]},
+        "ties": "half",
+        "tuning": "reported",
+        "metrics": list(metrics),
+        "offset": "raw",
+        "repeats": repeats,
+        "seed": 1,
+        "algorithms": algorithms,
+    }
+
+
+def write_files(folder, config, rows, users, curves, provenance):
+    """Write the files of a run, and their checksums into the provenance, as a run does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+    tables = {"repeats.csv": rows, "users.csv.gz": users, "curves.csv": curves}
+    for name, content in tables.items():
+        write_csv(folder / name, content)
+    return seal(folder, provenance)
 
 
 def seal(folder, provenance=None):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -13,8 +12,6 @@ from rankpursuit.kernels import gaussian_stack, squared_distances
 from rankpursuit.preferences import GroupPreferences
 
 Array = NDArray[np.float64]
-
-SMALL = settings(deadline=None, max_examples=40)
 
 
 @dataclass(frozen=True)

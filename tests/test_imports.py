@@ -1,12 +1,14 @@
 """Imports inside the package point one way, from the commands down to the arrays."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
 import rankpursuit
 from rankpursuit import preferences
+from rankpursuit.solvers import paths
 
 PACKAGE = Path(rankpursuit.__file__).parent
 
@@ -84,6 +86,9 @@ KINDS_OF_PREFERENCES = {
 
 MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 INNER = [path for path in MODULES if path != Path("__init__.py")]
+INNER_OF = {
+    part: [path for path in INNER if path.parts[0] == part] for part in ("estimators", "solvers")
+}
 
 
 @pytest.mark.parametrize("path", INNER, ids=str)
@@ -116,6 +121,52 @@ def test_no_module_asks_which_kind_of_preferences_it_has(path):
             words = [getattr(word, "id", getattr(word, "attr", "")) for word in ast.walk(node)]
             asked |= KINDS_OF_PREFERENCES & set(words)
     assert not asked, "give Preferences a method or an attribute instead"
+
+
+def names_from_solvers(path: Path) -> set[str]:
+    """Names that a module imports from the solvers."""
+    split = modules_imported((PACKAGE / path).read_text(), ("rankpursuit", *path.parts[:-1]))
+    return {words[-1] for words in split if words[:2] == ["rankpursuit", "solvers"]}
+
+
+SOLVED_ALONE = re.compile(r"pursue\w*|follow|\w+_(path|paths|solution|weights|pursuit)|first_best")
+
+
+@pytest.mark.parametrize("path", [path for path in INNER if path.parts[0] != "solvers"], ids=str)
+def test_methods_are_computed_by_their_grids_alone(path):
+    assert not list(filter(SOLVED_ALONE.fullmatch, names_from_solvers(path))), "call its grid"
+
+
+def test_estimators_and_the_runner_call_the_same_grids():
+    of_estimators = set().union(*map(names_from_solvers, INNER_OF["estimators"]))
+    of_runner = names_from_solvers(Path("experiments/methods.py"))
+    defined = {name for name in vars(paths) if name.endswith("_grid")}
+    for names in (of_estimators, of_runner):
+        assert {name for name in names if name.endswith("_grid")} == defined
+
+
+def test_functions_are_chosen_by_three_engines_for_kernels_grown_dictionaries_and_views():
+    choosing = {x.name for x in INNER_OF["solvers"] if "first_best" in names_from_solvers(x)}
+    assert choosing == {"pursuit.py", "functions.py", "coregularised.py"}
+
+
+def test_the_map_of_contributing_has_every_module_in_the_order_of_its_imports():
+    page = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = {}
+    for number, row in enumerate(
+        re.findall(r"^\| (`[^|]+) \|", page.partition("## To add")[0], re.M)
+    ):
+        names = re.findall(r"`([\w/]+)", row)
+        folder = names[0].partition("/")[0] + "/" if "/" in names[0].rstrip("/") else ""
+        rows |= {folder + name.removeprefix(folder).rstrip("/"): number for name in names}
+    for path in INNER:
+        words = [*path.with_suffix("").parts[: 1 + (path.parts[0] == "experiments")]]
+        if words[-1].startswith("__"):
+            continue
+        split = modules_imported((PACKAGE / path).read_text(), ("rankpursuit", *path.parts[:-1]))
+        places = [x[1:3] if x[1:2] == ["experiments"] else x[1:2] for x in split if "rank" in x[0]]
+        below = [rows[name] for name in map("/".join, places) if name in rows]
+        assert max(below, default=0) <= rows["/".join(words)], path
 
 
 def test_scripts_import_nothing_private_and_nothing_of_the_tests():

@@ -5,7 +5,6 @@ Those that take minutes run with ``--dry-run``, those of make with ``-n``; downl
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -131,13 +130,3 @@ def test_every_extra_that_the_pages_install_is_declared():
     pages = [README, *(path.read_text(encoding="utf-8") for path in others)]
     for extra in re.findall(r"pip install '[\w.]*\[(\w+)\]'", " ".join(pages)):
         assert re.search(rf"^{extra} = \[", declared, re.MULTILINE)
-
-
-def test_links_of_the_readme_lead_somewhere():
-    for link in re.findall(r"\]\(((?!http)[^)#]+)", README):
-        assert (ROOT / link).exists(), link
-
-
-def test_every_word_is_a_command_that_exists():
-    known = {f"rp-{name}" for name in COMMANDS} | {"make", ".", "pip"}
-    assert {shlex.split(line)[0] for line in WORDS} <= known

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from pathlib import Path
 
 import click
@@ -26,9 +28,15 @@ from rankpursuit.cli._common import REFERENCE, Command, echo, no_such
     help="Re-run the first N repeats of each table and compare them with RESULTS.",
 )
 @click.option("--n-jobs", "-j", type=int, default=-1, help="Worker processes for --recompute.")
+@click.option("--sign", is_flag=True, help="Print lines about this check for results/log.md.")
 @click.option("--inferred", is_flag=True, help="Check the inferred set-up, in RESULTS/inferred.")
 def main(
-    results: Path | None, only: tuple[str, ...], recompute: int, n_jobs: int, inferred: bool
+    results: Path | None,
+    only: tuple[str, ...],
+    recompute: int,
+    n_jobs: int,
+    sign: bool,
+    inferred: bool,
 ) -> None:
     r"""Check RESULTS, a folder with the runs of the five tables; by default, results/reference.
 
@@ -44,7 +52,7 @@ def main(
     \b
     Examples:
       rp-check
-      rp-check --recompute 1
+      rp-check --recompute 1 --sign
       rp-check results --only jester_supervised
     """
     from rankpursuit.reporting import check as checking
@@ -58,5 +66,8 @@ def main(
     if recompute:
         checking.recompute(check, expectations, repeats=recompute, n_jobs=n_jobs)
     echo(checking.check_text(check))
+    if sign:
+        command = shlex.join(["rp-check", *sys.argv[1:]])
+        echo(f"\nTo sign, add to results/log.md:\n{checking.sign(check, command)}")
     if not check.passed:
         raise SystemExit(1)

@@ -66,6 +66,8 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 Generator = np.random.Generator | np.random.RandomState
 Split = tuple[Indices, Indices]
 """Training and test indices, in ascending order."""
+Grid = Mapping[str, Sequence[Any]]
+"""Values of each axis of a path, by the name of the parameter."""
 FoldPath = tuple[Callable[[], Any], Any]
 """A function of `solvers/paths.py` with all its arguments, to be called, and what the predictions
 of the test set depend on."""
@@ -686,11 +688,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         return self._search_values[name] or ()
 
     def _iter_paths(
-        self,
-        data: TrainingData,
-        splits: Sequence[Split],
-        gammas: Sequence[Any],
-        grid: Mapping[str, Sequence[Any]],
+        self, data: TrainingData, splits: list[Split], gammas: list[Any], grid: Grid
     ) -> Iterator[FoldPath]:
         """Yield the path of each training set, for all gammas and the grid of `_path_axes`.
 

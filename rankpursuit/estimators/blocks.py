@@ -213,7 +213,7 @@ def gram_of_block(
     settings = settings_of(checker, dictionary)
     if isinstance(settings["group_weight"], Mapping):  # other blocks may have other groups
         weights = settings["group_weight"].items()
-        settings["group_weight"] = {label: one for label, one in weights if label in distinct}
+        settings["group_weight"] = {label: weight for label, weight in weights if label in distinct}
     return BlockGram(sums, n_groups, n_pairs, distinct, settings, names)
 
 

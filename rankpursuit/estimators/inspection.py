@@ -30,6 +30,8 @@ PATH_AXES = {
 """Axes that a path may be drawn along, the first that was searched, with their labels."""
 _GRID = 100
 """Grid points of a curve; heat maps have half as many per axis."""
+_FEW_VALUES = 30
+"""Features with at most as many values are drawn at these, others on a grid."""
 _SAMPLE = 2000
 """Maximum number of points used for density and importance."""
 _WORDS = {
@@ -177,12 +179,28 @@ def summarise(model: Any) -> pd.DataFrame:
     table, inner = function_table(model), _inner(model)
     if len(inner.cost_) == len(table) + 1:  # unless functions were chosen repeatedly
         table["explained"] = 1.0 - inner.cost_[1:] / inner.cost_[0]
-    if inner is not model:
+    table["pictures"] = np.cumsum(~table["features"].duplicated())
+    if inner is not model and not model.average:
         _, numbers, scores, _ = path_scores(model)
         at = dict(zip(numbers.tolist(), scores.tolist(), strict=True))
         table["score"] = [at.get(number, np.nan) for number in range(1, len(table) + 1)]
         table["added"] = table["score"].diff()
     return table
+
+
+def importances(model: Any, X: ArrayLike, groups: ArrayLike | None) -> pd.DataFrame:
+    """Return the contributions of sets of features; see `RankingPursuit.importances`."""
+    import pandas as pd
+
+    inner, table = _inner(model), function_table(model)
+    values = _function_values(model, X, groups) * inner.coef_
+    rows = []
+    for features, numbers in table.groupby("features", sort=False).indices.items():
+        contribution = values[:, numbers].sum(axis=1)
+        spread = np.abs(contribution - contribution.mean()).mean()
+        rows.append((features, len(numbers), spread))
+    found = pd.DataFrame(rows, columns=["features", "functions", "importance"])
+    return found.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
 
 
 def path_scores(model: Any) -> tuple[str, NDArray[Any], Array, Array]:
@@ -201,6 +219,15 @@ def path_scores(model: Any) -> tuple[str, NDArray[Any], Array, Array]:
         table[column][rows] for column in (f"param_{axis}", "mean_test_score", "standard_error")
     )
     return axis, values, mean, error
+
+
+def _grid(column: Array, n_features: int) -> Array:
+    """Return the values at which the functions of a feature are drawn: all, if there are few."""
+    values = np.unique(column)
+    if len(values) <= _FEW_VALUES:
+        return values
+    low, high = np.percentile(column, [1, 99])
+    return np.linspace(low, high, _GRID // n_features)
 
 
 def _new_axes(ax: Any, width: float = 6.0, height: float = 3.8) -> Any:
@@ -378,16 +405,19 @@ class ContributionsDisplay:
 
 @dataclass
 class FunctionsDisplay:
-    """The functions of a pursuit: a curve for each feature, a heat map for each pair of features.
+    """The functions of a pursuit by their features: a curve for each, a heat map for each pair.
 
-    Functions of the same features are added up. Kernels depend on all features: their coefficients
-    are drawn instead.
+    The panel of a feature has the sum of all functions of it alone. That of a pair has all
+    functions of both features or of one of them, as a curve for each value of a feature with two.
+    Functions of three features are listed in a last panel, by the standard deviation of their
+    contributions. Kernels depend on all features: their coefficients are drawn instead.
 
     Parameters
     ----------
     panels : list of dict
         For each panel the names of its `features`, the `grid` of each, the `values` over the grid,
-        and the `points` of the data, (m, number of features).
+        and the `points` of the data, (m, number of features); for a list, the `features` of each
+        row, its `values` and a `label`.
 
     Attributes
     ----------
@@ -411,35 +441,38 @@ class FunctionsDisplay:
         With ``scale="group"`` pass the `groups` of the points too. The features are then drawn in
         standard deviations from the means of their groups, not in the units of `X`.
         """
-        estimator = inner = _inner(estimator)
-        terms = chosen_terms(estimator)
-        points = estimator._new_points(X, groups).astype(np.float64, copy=False)
+        terms, inner = chosen_terms(estimator), _inner(estimator)
+        points = inner._new_points(X, groups).astype(np.float64, copy=False)
         points = points[evenly(len(points), _SAMPLE)]
-        if any(len(term.features) > 2 or "kernel" in term.kind for term in terms):
+        if any("kernel" in term.kind for term in terms):
             table = function_table(estimator)
             order = np.argsort(-np.abs(inner.coef_), kind="stable")[:max_panels]
             names, coef = table["function"].iloc[order].tolist(), inner.coef_[order]
-            return cls([{"features": names, "values": coef}]).plot()
-        values = inner._basis_values(estimator._scaled(points)) * inner.coef_
+            return cls([{"features": names, "values": coef, "label": "coefficient"}]).plot()
+        values = inner._basis_values(inner._scaled(points)) * inner.coef_
         sets: dict[tuple[int, ...], list[int]] = {}
         for number, term in enumerate(terms):
             if term.features:
                 sets.setdefault(tuple(sorted(term.features)), []).append(number)
-        spread = {own: values[:, numbers].sum(axis=1).std() for own, numbers in sets.items()}
-        best = sorted(sets, key=lambda own: -spread[own])[:max_panels]
+        spread = {drawn: values[:, numbers].sum(axis=1).std() for drawn, numbers in sets.items()}
+        best = sorted(sets, key=lambda drawn: -spread[drawn])
         names = feature_names(estimator)
         panels = []
-        for own in best:
-            low, high = np.percentile(points[:, own], [1, 99], axis=0)
-            side = _GRID if len(own) == 1 else _GRID // 2
-            grid = [np.linspace(a, b, side) for a, b in zip(low, high, strict=True)]
+        for drawn in [features for features in best if len(features) < 3][:max_panels]:
+            grid = [_grid(points[:, feature], len(drawn)) for feature in drawn]
             mesh = np.meshgrid(*grid, indexing="ij")
             at = np.tile(np.median(points, axis=0), (mesh[0].size, 1))
-            at[:, own] = np.stack([part.ravel() for part in mesh], axis=1)
-            drawn = inner._basis_values(estimator._scaled(at))[:, sets[own]]
-            total = (drawn @ inner.coef_[sets[own]]).reshape(mesh[0].shape)
-            panel = {"features": [names[j] for j in own], "grid": grid, "values": total}
-            panels.append({**panel, "points": points[:, own]})
+            at[:, drawn] = np.stack([axis.ravel() for axis in mesh], axis=1)
+            inside = [j for features in sets if set(features) <= set(drawn) for j in sets[features]]
+            total = inner._basis_values(inner._scaled(at))[:, inside] @ inner.coef_[inside]
+            panel = {"features": [names[j] for j in drawn], "grid": grid}
+            panel["values"] = total.reshape(mesh[0].shape)
+            panels.append({**panel, "points": points[:, drawn]})
+        triples = [features for features in best if len(features) > 2][:max_panels]
+        if triples:
+            listed = [" x ".join(names[j] for j in features) for features in triples]
+            sizes = np.array([spread[features] for features in triples])
+            panels.append({"features": listed, "values": sizes, "label": "standard deviation"})
         return cls(panels).plot()
 
     def plot(self) -> Self:
@@ -448,23 +481,21 @@ class FunctionsDisplay:
 
         n_columns = min(4, max(1, len(self.panels)))
         n_rows = -(-max(1, len(self.panels)) // n_columns)
-        kernels = bool(self.panels) and "grid" not in self.panels[0]
-        size = (6.4, 1.0 + 0.3 * len(self.panels[0]["values"])) if kernels else None
+        size = (3.4 * n_columns, 2.7 * n_rows)
+        if len(self.panels) == 1 and "grid" not in self.panels[0]:
+            size = (6.4, 1.0 + 0.3 * len(self.panels[0]["values"]))
         figure, axes = plt.subplots(
-            n_rows,
-            n_columns,
-            squeeze=False,
-            figsize=size or (3.4 * n_columns, 2.7 * n_rows),
-            layout="constrained",
+            n_rows, n_columns, squeeze=False, figsize=size, layout="constrained"
         )
         for ax in axes.ravel()[len(self.panels) :]:
             ax.set_axis_off()
         for ax, panel in zip(axes.ravel(), self.panels, strict=False):
-            if kernels:
-                display = ContributionsDisplay(panel["features"], panel["values"], "coefficient")
-                display.plot(ax)
+            if "grid" not in panel:
+                ContributionsDisplay(panel["features"], panel["values"], panel["label"]).plot(ax)
             elif len(panel["grid"]) == 1:
                 self._curve(ax, panel)
+            elif min(map(len, panel["grid"])) == 2:
+                self._two_curves(ax, panel)
             else:
                 self._heat_map(ax, panel)
         self.axes_, self.figure_ = axes, figure
@@ -481,6 +512,19 @@ class FunctionsDisplay:
         density.set_ylim(0, 5 * max(1, counts.max()))
         density.set_yticks([])
         ax.set_xlabel(panel["features"][0])
+        ax.set_ylabel("contribution")
+
+    @staticmethod
+    def _two_curves(ax: Any, panel: dict[str, Any]) -> None:
+        first, values = len(panel["grid"][0]) != 2, panel["values"]
+        along, other = (0, 1) if first else (1, 0)
+        for curve, level, color in zip(
+            values.T if first else values, panel["grid"][other], (BLUE, RED), strict=True
+        ):
+            label = f"{panel['features'][other]} is {level:.4g}"
+            ax.plot(panel["grid"][along], curve, color=color, label=label)
+        ax.legend(frameon=False, fontsize="small")
+        ax.set_xlabel(panel["features"][along])
         ax.set_ylabel("contribution")
 
     @staticmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -11,6 +11,7 @@ import numpy as np
 from rankpursuit.estimators._base import (
     PENALTIES,
     FoldPath,
+    Grid,
     KernelEstimator,
     RandomState,
     Split,
@@ -64,11 +65,7 @@ class _LeastSquares(KernelEstimator):
         )
 
     def _iter_paths(
-        self,
-        data: TrainingData,
-        splits: Sequence[Split],
-        gammas: Sequence[Any],
-        grid: Mapping[str, Sequence[Any]],
+        self, data: TrainingData, splits: list[Split], gammas: list[Any], grid: Grid
     ) -> Iterator[FoldPath]:
         X, every = self._check_for_kernel(data.X), np.arange(len(data.y))
         stack = None if self._in_features else self._stack(X, every, every, gammas)
@@ -278,11 +275,7 @@ class SparseRankRLS(KernelEstimator):
         return super()._default_values(name, X, n_available)
 
     def _iter_paths(
-        self,
-        data: TrainingData,
-        splits: Sequence[Split],
-        gammas: Sequence[Any],
-        grid: Mapping[str, Sequence[Any]],
+        self, data: TrainingData, splits: list[Split], gammas: list[Any], grid: Grid
     ) -> Iterator[FoldPath]:
         for train, test in splits:
             sizes = [min(count_basis(size, len(train)), len(train)) for size in grid["n_basis"]]

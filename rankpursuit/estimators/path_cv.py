@@ -14,7 +14,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, wraps
 from itertools import islice, product, starmap
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -57,7 +57,14 @@ from rankpursuit.estimators._checks import (
 )
 from rankpursuit.estimators.inspection import PathDisplay
 from rankpursuit.estimators.pursuit import NoUsableFunctionError, RankingPursuit
-from rankpursuit.estimators.scoring import METRIC_NAME, Metric, stacked_metric
+from rankpursuit.estimators.scoring import (
+    METRIC_NAME,
+    Metric,
+    Selection,
+    choose_row,
+    score_table,
+    stacked_metric,
+)
 from rankpursuit.preferences import GroupPreferences
 from rankpursuit.solvers import MAX_BASIS, Fitting
 
@@ -72,16 +79,6 @@ if TYPE_CHECKING:
 Numbers = Sequence[float] | NDArray[np.floating]
 Grid = Mapping[str, Sequence[Any] | NDArray[Any] | None]
 """Values to try, by the name of the parameter; None for the default values."""
-Selection = Literal["best", "sparsest"]
-Table = dict[str, NDArray[Any]]
-
-SIMPLER = {"n_basis": 1, "ridge": 1, "alpha": -1, "C": 1, "gamma": 1, "nu": -1}
-"""Axes in order of importance for simplicity: 1 if smaller values are simpler, -1 if larger."""
-TIED = 1e-12
-"""Relative difference up to which means are tied, so that rounding does not decide."""
-
-_ABSENT = object()
-"""Stands for the value of a parameter that a grid does not have."""
 _AT_ONCE = 1 << 25
 """Maximum number of values for which kernels of several widths are computed together."""
 _QUEUED = 4
@@ -163,77 +160,11 @@ def _read_split(place: int, split: Any, n_points: int) -> tuple[Indices, Indices
     return train, test
 
 
-# Scores of a grid, and the choice
-
-
-def score_table(points: Sequence[Mapping[str, Any]], scores: Array) -> Table:
-    """Return a table with one row per point and one column per parameter and statistic.
-
-    `scores`, (k, number of points), are those of k folds; higher is better. A fold whose scores are
-    all NaN does not count. A parameter that a point does not have is NaN, or None for objects.
-    """
-    counted = scores[~np.isnan(scores).all(axis=1)]
-    if len(counted) == 0:
-        raise ValueError(
-            "scoring is undefined in every fold: no test set has different scores (within a "
-            "group, if there are groups); use fewer folds or another metric"
-        )
-    names = dict.fromkeys(name for point in points for name in point)
-    mean, std = counted.mean(axis=0), counted.std(axis=0)
-    lowered = -np.nan_to_num(mean, nan=-np.inf, neginf=-np.inf)
-    return {
-        **{
-            f"param_{name}": _column([point.get(name, _ABSENT) for point in points])
-            for name in names
-        },
-        "mean_test_score": mean,
-        "std_test_score": std,
-        "standard_error": std / np.sqrt(max(1, len(counted) - 1)),  # 0 if only one fold counts
-        "rank_test_score": 1 + np.searchsorted(np.sort(lowered), lowered),
-        **{f"split{place}_test_score": fold for place, fold in enumerate(scores)},
-    }
-
-
-def _column(values: list[Any]) -> NDArray[Any]:
-    """Return values as an array of numbers or strings, or else of objects."""
-    given = [value for value in values if value is not _ABSENT]
-    for kinds in (str, int | float | np.number):
-        if all(isinstance(value, kinds) and not isinstance(value, bool) for value in given):
-            absent = None if kinds is str and len(given) < len(values) else np.nan
-            return np.array([absent if value is _ABSENT else value for value in values])
-    column = np.empty(len(values), dtype=object)
-    column[:] = [None if value is _ABSENT else value for value in values]
-    return column
-
-
-def choose_row(table: Mapping[str, NDArray[Any]], selection: Selection) -> int:
-    """Return the row of the best point, or of the simplest within one standard error of it.
-
-    Ties go to the simpler point: fewer functions, then the smaller ridge, which shrinks their
-    coefficients less, the larger weight of other penalties, and the smoother kernel.
-    """
-    mean = np.where(np.isnan(table["mean_test_score"]), -np.inf, table["mean_test_score"])
-
-    def simplest(least: float) -> int:
-        rows = np.flatnonzero(mean >= least - TIED * abs(least))
-        keys = [
-            SIMPLER[name] * column[rows]
-            for name in reversed(SIMPLER)
-            if (column := table.get(f"param_{name}")) is not None and column.dtype.kind in "iuf"
-        ]
-        return int(rows[np.lexsort([-mean[rows], *keys])[0]])
-
-    best = simplest(mean.max())
-    return best if selection == "best" else simplest(mean[best] - table["standard_error"][best])
-
-
 # The search
 
 
 @contextmanager
-def _task(
-    search: Any, n_subtasks: int | None, name: str = "fit", parent: Any = None
-) -> Iterator[Any]:
+def _task(search: Any, n_subtasks: int, name: str = "fit", parent: Any = None) -> Iterator[Any]:
     """Report the beginning and the end of a task to the callbacks of a search."""
     if not hasattr(search, "set_callbacks"):
         yield None
@@ -452,10 +383,7 @@ def _varies_within(X: Any, groups: Any) -> bool:
 
 def _fitted(name: str) -> property:
     """Return a property: an attribute of the chosen model."""
-    return property(
-        lambda self: getattr(self.best_estimator_, name),
-        doc=f"`{name}` of the chosen model.",
-    )
+    return property(lambda self: getattr(self.best_estimator_, name), doc=f"The model's {name}.")
 
 
 def _of_chosen(name: str) -> Any:
@@ -523,7 +451,8 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     best_index_ : int
         Row of these parameters in ``cv_results_``.
     best_estimator_ : estimator
-        The model with these parameters, fitted to all training data; it scales the features.
+        The model with these parameters, fitted to all training data; it scales the features, and a
+        clone of it does so only if the estimator has a parameter `scale`.
 
     See Also
     --------
@@ -663,11 +592,12 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         ]
         if not candidates:
             raise ValueError(model._gaps(model.missing_))
-        with _task(self, None) as task:
+        n_batches = sum(len(list(candidate.iter_batches(len(data.y)))) for candidate in candidates)
+        with _task(self, 1 + n_batches * len(splits)) as task:
             self._score_candidates(candidates, scaled, splits, several_groups, task)
             usable = [candidate for candidate in candidates if candidate.error is None]
             if not usable:
-                raise candidates[0].error or ValueError()
+                raise candidates[0].error  # type: ignore[misc]
             points = [point for candidate in usable for point in candidate.points()]
             scores = [candidate.scores.reshape(len(splits), -1) for candidate in usable]
             self.cv_results_ = score_table(points, np.concatenate(scores, axis=1))
@@ -733,7 +663,7 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                         elapsed = time.monotonic() - start
                         print(f"[{type(self).__name__}] {', '.join(shown)}: {elapsed:.1f} s")
 
-    def _choose_row(self, table: Table) -> int:
+    def _choose_row(self, table: Mapping[str, NDArray[Any]]) -> int:
         """Return the row of the table of scores that is chosen."""
         return choose_row(table, self.selection)
 
@@ -766,6 +696,7 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     staged_predict = _of_chosen("staged_predict")
     explain = _of_chosen("explain")
     summary = available_if(lambda self: hasattr(self._plain(), "summary"))(RankingPursuit.summary)
+    importances = _of_chosen("importances")
     save = KernelEstimator.save
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -875,6 +806,12 @@ class RankingPursuitCV(PathCV):
             if name != "self":
                 setattr(self, name, value)
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if len(self._grids(0)) > 1:  # of functions and of kernels
+            tags.input_tags.allow_nan = tags.input_tags.categorical = True
+        return tags
+
     def _is_auto(self) -> bool:
         return isinstance(self.dictionary, str) and self.dictionary == "auto"
 
@@ -895,7 +832,7 @@ class RankingPursuitCV(PathCV):
             return [with_gamma if self.gammas is not None or plain._has_gamma() else grid]
         return [{"dictionary": ["grown"], **grid}, {"dictionary": ["kernel"], **with_gamma}]
 
-    def _choose_row(self, table: Table) -> int:
+    def _choose_row(self, table: Mapping[str, NDArray[Any]]) -> int:
         """Choose a kernel only if it is better by more than one standard error."""
         dictionaries = table.get("param_dictionary", np.empty(0))
         rows = []

@@ -22,6 +22,7 @@ from rankpursuit.errors import warn_caller
 from rankpursuit.estimators._base import (
     PENALTIES,
     FoldPath,
+    Grid,
     KernelEstimator,
     RandomState,
     Split,
@@ -58,7 +59,7 @@ from rankpursuit.estimators.blocks import (
     settings_of,
 )
 from rankpursuit.estimators.dictionaries import GrownDictionary, dictionary_values, make_dictionary
-from rankpursuit.estimators.inspection import explain, summarise
+from rankpursuit.estimators.inspection import explain, importances, summarise
 from rankpursuit.kernels import GaussianColumns
 from rankpursuit.preferences import Blend, Preferences
 from rankpursuit.solvers import (
@@ -146,7 +147,7 @@ class _Pursuit(KernelEstimator):
         super()._check_parameters()
         if self.repeat and self.fitting != "basic":
             raise ValueError(
-                f"repeat must be False with fitting={self.fitting!r}; only 'basic' fitting may "
+                f"repeat must be False with fitting={self._fitting!r}; only 'basic' fitting may "
                 "gain from choosing a function again"
             )
         if self._uses_dictionary and self.fitting not in (None, "prefit"):
@@ -184,6 +185,11 @@ class _Pursuit(KernelEstimator):
         return pursuit_grid(problem, grid, kernel=kernel, **self._options()).path
 
     @property
+    def _fitting(self) -> Fitting:
+        """How functions are chosen: by default "backfit" for kernels, "prefit" for others."""
+        return self.fitting or ("prefit" if self._uses_dictionary else "backfit")
+
+    @property
     def _ridge(self) -> float:
         """The weight of the penalty: by default 1 for kernels, and 0 for other dictionaries."""
         if self.ridge is None:
@@ -192,15 +198,15 @@ class _Pursuit(KernelEstimator):
 
     def _options(self) -> dict[str, Any]:
         """Return the options of the method, for `pursuit_grid`."""
-        fitting, ends = self.fitting or "backfit", self.n_basis is None
-        return {"fitting": fitting, "repeat": self.repeat, "tol": self.tol, "ends": ends}
+        options = {"fitting": self._fitting, "repeat": self.repeat, "tol": self.tol}
+        return {**options, "ends": self.n_basis is None}
 
     def _fit(self, X: NDArray[np.floating], scores: Array, preferences: Preferences) -> Self:
         if self._uses_dictionary:
             return self._fit_functions(X, scores, preferences)
         candidates = draw_candidates(len(X), self.n_candidates, self.random_state)
         n_steps = count_basis(self.n_basis, len(candidates))
-        form = choose_form(len(X), len(candidates), preferences, self.fitting or "backfit")
+        form = choose_form(len(X), len(candidates), preferences, self._fitting)
         if form != "rows" and not self._precomputed:
             points = np.asarray(X[candidates], dtype=np.float64)
             dictionary = Candidates(points, candidates, resolve_gamma(self.kernel, self.gamma, X))
@@ -230,7 +236,7 @@ class _Pursuit(KernelEstimator):
         self.basis_, self.X_basis_, self.gamma_ = np.array(basis), None, None
         return self
 
-    def _fit_average(self, data: TrainingData, splits: Sequence[Split]) -> Self:
+    def _fit_average(self, data: TrainingData, splits: list[Split]) -> Self:
         """Become the mean of the models of several training sets of checked and scaled data.
 
         Its functions are those of all, the ones that contribute most first.
@@ -337,11 +343,7 @@ class _Pursuit(KernelEstimator):
         return draw_candidates(len(data.y), self.n_candidates, self.random_state)
 
     def _iter_paths(
-        self,
-        data: TrainingData,
-        splits: Sequence[Split],
-        gammas: Sequence[Any],
-        grid: Mapping[str, Sequence[Any]],
+        self, data: TrainingData, splits: list[Split], gammas: list[Any], grid: Grid
     ) -> Iterator[FoldPath]:
         grid = {**grid, "ridge": [self._ridge if r is None else r for r in grid["ridge"]]}
         if self._uses_dictionary:
@@ -358,7 +360,7 @@ class _Pursuit(KernelEstimator):
             yield path, columns[:, test[:, None], kept]
 
     def _iter_sums(
-        self, columns: Array, data: TrainingData, splits: Sequence[Split]
+        self, columns: Array, data: TrainingData, splits: list[Split]
     ) -> Iterator[GramSums]:
         """Yield the Gram matrix of each training set.
 
@@ -379,7 +381,7 @@ class _Pursuit(KernelEstimator):
             yield reduce(add, (grams[number] for number in np.flatnonzero(inside)))
 
     def _iter_function_paths(
-        self, data: TrainingData, splits: Sequence[Split], grid: Mapping[str, Sequence[Any]]
+        self, data: TrainingData, splits: list[Split], grid: Grid
     ) -> Iterator[FoldPath]:
         """Yield the paths over the functions of a dictionary, which have no gamma."""
         dictionary = self._fit_dictionary(data.X)
@@ -442,10 +444,29 @@ class _Pursuit(KernelEstimator):
         pandas.DataFrame
             A row for each function, with its kind, the names of its features, its centre in the
             units of `X`, its coefficient, and the fraction of the training cost explained by all
-            functions so far. After cross-validation also the score with these functions, and its
-            increase by the last one.
+            functions so far, and the number of pictures that show them, one for each set of
+            features. After cross-validation also the score with these functions, and its increase
+            by the last one.
         """
         return summarise(self)
+
+    def importances(self, X: ArrayLike, groups: ArrayLike | None = None) -> pd.DataFrame:
+        """Return how much each feature, pair and triple of features contributes to predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+        groups : array-like of shape (m,), optional
+            As in `predict`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each set of features that functions depend on, the most important one first:
+            the names of the `features`, the number of their `functions`, and as `importance` the
+            mean absolute deviation of their contribution from its mean.
+        """
+        return importances(self, X, groups)
 
     # Learning from blocks. Blocks are checked on a copy, so that an invalid one leaves the model
     # unchanged.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -14,6 +14,7 @@ from rankpursuit.errors import warn_caller
 from rankpursuit.estimators._base import (
     PENALTIES,
     FoldPath,
+    Grid,
     KernelEstimator,
     Split,
     TrainingData,
@@ -176,11 +177,7 @@ class RankSVM(KernelEstimator):
         return OrderedPairs.of_scores(scores, groups.pairs(), groups.pair_weights())
 
     def _iter_paths(
-        self,
-        data: TrainingData,
-        splits: Sequence[Split],
-        gammas: Sequence[Any],
-        grid: Mapping[str, Sequence[Any]],
+        self, data: TrainingData, splits: list[Split], gammas: list[Any], grid: Grid
     ) -> Iterator[FoldPath]:
         X = self._check_for_kernel(data.X)
         for train, test in splits:

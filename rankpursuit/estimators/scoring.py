@@ -1,4 +1,4 @@
-"""Scorers for model selection with scikit-learn, and conversion of labels to sizes of groups.
+"""Scorers for scikit-learn, metrics of a search by name, its table of scores, and the choice.
 
 Unless ``grouped=False``, scorers request `groups`, and pass them to `predict` of an estimator that
 takes them. They skip unscored points, marked by NaN. For scikit-learn to pass groups on, enable its
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,8 @@ from rankpursuit.preferences import check_labels
 
 Metric = Callable[..., Any]
 """A function of scores (m,), predictions (m,) and groups (m,) or None; higher is better."""
+Selection = Literal["best", "sparsest"]
+Table = dict[str, NDArray[Any]]
 
 
 def group_scorer(*, ties: Ties = "untied", grouped: bool = True) -> Any:
@@ -280,6 +282,78 @@ def stacked_metric(scoring: Any) -> Metric:
         return np.reshape(values, predictions.shape[:-1])
 
     return score_each
+
+
+# Scores of a grid, and the choice
+
+SIMPLER = {"n_basis": 1, "ridge": 1, "alpha": -1, "C": 1, "gamma": 1, "nu": -1}
+"""Axes in order of importance for simplicity: 1 if smaller values are simpler, -1 if larger."""
+TIED = 1e-12
+"""Relative difference up to which means are tied, so that rounding does not decide."""
+
+_ABSENT = object()
+"""Stands for the value of a parameter that a grid does not have."""
+
+
+def score_table(points: Sequence[Mapping[str, Any]], scores: Array) -> Table:
+    """Return a table with one row per point and one column per parameter and statistic.
+
+    `scores`, (k, number of points), are those of k folds; higher is better. A fold whose scores are
+    all NaN does not count. A parameter that a point does not have is NaN, or None for objects.
+    """
+    counted = scores[~np.isnan(scores).all(axis=1)]
+    if len(counted) == 0:
+        raise ValueError(
+            "scoring is undefined in every fold: no test set has different scores (within a "
+            "group, if there are groups); use fewer folds or another metric"
+        )
+    names = dict.fromkeys(name for point in points for name in point)
+    mean, std = counted.mean(axis=0), counted.std(axis=0)
+    lowered = -np.nan_to_num(mean, nan=-np.inf, neginf=-np.inf)
+    return {
+        **{
+            f"param_{name}": _column([point.get(name, _ABSENT) for point in points])
+            for name in names
+        },
+        "mean_test_score": mean,
+        "std_test_score": std,
+        "standard_error": std / np.sqrt(max(1, len(counted) - 1)),  # 0 if only one fold counts
+        "rank_test_score": 1 + np.searchsorted(np.sort(lowered), lowered),
+        **{f"split{place}_test_score": fold for place, fold in enumerate(scores)},
+    }
+
+
+def _column(values: list[Any]) -> NDArray[Any]:
+    """Return values as an array of numbers or strings, or else of objects."""
+    given = [value for value in values if value is not _ABSENT]
+    for kinds in (str, int | float | np.number):
+        if all(isinstance(value, kinds) and not isinstance(value, bool) for value in given):
+            absent = None if kinds is str and len(given) < len(values) else np.nan
+            return np.array([absent if value is _ABSENT else value for value in values])
+    column = np.empty(len(values), dtype=object)
+    column[:] = [None if value is _ABSENT else value for value in values]
+    return column
+
+
+def choose_row(table: Mapping[str, NDArray[Any]], selection: Selection) -> int:
+    """Return the row of the best point, or of the simplest within one standard error of it.
+
+    Ties go to the simpler point: fewer functions, then the smaller ridge, which shrinks their
+    coefficients less, the larger weight of other penalties, and the smoother kernel.
+    """
+    mean = np.where(np.isnan(table["mean_test_score"]), -np.inf, table["mean_test_score"])
+
+    def simplest(least: float) -> int:
+        rows = np.flatnonzero(mean >= least - TIED * abs(least))
+        keys = [
+            SIMPLER[name] * column[rows]
+            for name in reversed(SIMPLER)
+            if (column := table.get(f"param_{name}")) is not None and column.dtype.kind in "iuf"
+        ]
+        return int(rows[np.lexsort([-mean[rows], *keys])[0]])
+
+    best = simplest(mean.max())
+    return best if selection == "best" else simplest(mean[best] - table["standard_error"][best])
 
 
 # Groups are labels, one per sample. Sizes are never guessed, since an array may be either.

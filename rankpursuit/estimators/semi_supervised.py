@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankpursuit.estimators._base import (
     PENALTIES,
     FoldPath,
+    Grid,
     KernelEstimator,
     RandomState,
     Split,
@@ -278,11 +279,7 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         return self
 
     def _joint_path(
-        self,
-        kernels: Sequence[Array],
-        data: TrainingData,
-        setup: ViewSetup,
-        grid: Mapping[str, Any],
+        self, kernels: Sequence[Array], data: TrainingData, setup: ViewSetup, grid: Grid
     ) -> partial[JointGrid]:
         """Return the joint paths of w kernels of each view, (w, n, N_v), of all n points."""
         common = data.preferences(self, setup.agreeing)
@@ -299,11 +296,7 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
         return min(map(len, self._set_up_rows(data, train).points))
 
     def _iter_paths(
-        self,
-        data: TrainingData,
-        splits: Sequence[Split],
-        gammas: Sequence[Any],
-        grid: Mapping[str, Sequence[Any]],
+        self, data: TrainingData, splits: list[Split], gammas: list[Any], grid: Grid
     ) -> Iterator[FoldPath]:
         for train, test in splits:
             setup = self._set_up_rows(data, train)

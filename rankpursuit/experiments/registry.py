@@ -129,6 +129,8 @@ class Method:
     """Whether it uses the kernels of the problem, so that the width is an axis of its grid."""
     baseline: bool = False
     """Whether it is a baseline that the paper does not have: no claim depends on it."""
+    has_basis: bool = True
+    """Whether its model is a sum of basis functions, one for each training point that it uses."""
     plugin: str | None = None
     """The plug-in that registered it."""
 

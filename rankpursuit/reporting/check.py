@@ -11,6 +11,7 @@ once more at the parameters on record, so that test errors of the same parameter
 
 from __future__ import annotations
 
+import datetime
 import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -321,6 +322,21 @@ def check_text(check: Check) -> str:
         )
     closing.append("check passed" if check.passed else "check FAILED")
     return "\n\n".join([*parts, "\n".join(closing)])
+
+
+def sign(check: Check, command: str) -> str:
+    """Return the lines about a check to add to ``results/log.md``."""
+    facts = provenance()
+    machine, packages = facts["machine"], facts["packages"]
+    recomputed = pd.concat([frame["passed"] for frame in check.recomputed.values()] or [_no_rows()])
+    return (
+        f"- {datetime.date.today()}, rankpursuit {facts['rankpursuit']} ({facts['commit']}), "
+        f"`{command}`: {'passed' if check.passed else 'FAILED'}; {len(check.cells)} cells, "
+        f"{len(check.claims)} claims, {len(recomputed)} recomputed cells\n"
+        f"  on {machine['system']}, {machine['processor']}, {machine['blas']}, Python "
+        f"{facts['python']}, {', '.join(map(' '.join, packages.items()))}\n"
+        "  signed: NAME, and what was done differently, if anything"
+    )
 
 
 def _recomputed_text(name: str, frame: pd.DataFrame) -> str:

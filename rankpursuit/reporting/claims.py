@@ -144,14 +144,23 @@ def is_within(difference: ArrayLike, tolerance: ArrayLike) -> Any:
 
 
 def small_difference(metric: str) -> float:
-    """Return the threshold below which a difference of errors is called small."""
-    return float(_read()["small"][metric])
+    """Return the threshold below which a difference of errors is called small.
+
+    It is NaN for a metric that the paper does not have.
+    """
+    return float(_read()["small"].get(metric, np.nan))
 
 
 # Verdicts
 
 Outcome = Literal["holds", "partly", "does not hold", "undecided"]
 MARKS: dict[Outcome, str] = {"holds": "✓", "partly": "≈", "does not hold": "✗", "undecided": "?"}
+REPLICATED: dict[Outcome, str] = {  # in the words of ReScience
+    "holds": "replicated",
+    "partly": "partly replicated",
+    "does not hold": "not replicated",
+    "undecided": "not attempted",
+}
 Rule = Callable[..., Iterator["Evidence"]]
 Agrees = Callable[[Comparison, str], bool]  # whether a comparison, on a metric, agrees
 
@@ -273,7 +282,7 @@ def judge(claim: Claim, by_table: dict[int, Results]) -> Verdict:
         if len(runs) < len(claim.tables):
             absent = (f"Table {number}" for number in claim.tables if number not in by_table)
             raise Undecided(f"needs results of {' and '.join(absent)} too")
-        evidence = tuple(RULES[claim.rule](*runs, **claim.options))
+        evidence = tuple(RULES[claim.rule][0](*runs, **claim.options))
     except Undecided as error:
         return Verdict(claim, "undecided", (), str(error), runs)
     agreeing, number = sum(one.agrees for one in evidence), len(evidence)
@@ -437,14 +446,14 @@ def costs_more(
         yield Evidence(bool(half.mean() > full.mean()), text, sides, group, metric, differences)
 
 
-RULES: dict[str, Rule] = {  # by their names in published.yaml
-    "outperforms": _pairwise(_significantly_lower),
-    "comparable": _pairwise(_comparable),
-    "indistinguishable": indistinguishable,
-    "does_not_outperform": does_not_outperform,
-    "near_specialists": near_specialists,
-    "sparser": sparser,
-    "costs_more": costs_more,
+RULES: dict[str, tuple[Rule, str]] = {  # by their names in published.yaml, with the tolerance
+    "outperforms": (_pairwise(_significantly_lower), "better at p < 0.05"),
+    "comparable": (_pairwise(_comparable), "not worse at p < 0.05, or by a small difference"),
+    "indistinguishable": (indistinguishable, "p >= 0.05"),
+    "does_not_outperform": (does_not_outperform, "not better at p < 0.05"),
+    "near_specialists": (near_specialists, "nearer to the best specialist than to the others"),
+    "sparser": (sparser, "in the 95% interval of the measured saving"),
+    "costs_more": (costs_more, "sign of the mean difference"),
 }
 
 
@@ -453,9 +462,11 @@ def _compare(run: Results, metric: str, group: str, one: str, two: str, agrees: 
     errors = _common_errors(run, metric, group, [one, two])
     found = compare(errors[one], errors[two])
     prefix = "" if metric == "disagreement" else f"{metric}, "
+    low, high = found.equivalence_interval
     text = (
         f"{prefix}{group}: {title_of(one)} minus {title_of(two)} {found.mean:+.4f}, "
-        f"p = {found.p_value:.3f}"
+        f"p = {found.p_value:.3f}, effect {found.effect:+.2f}, 90% interval {low:+.4f} to "
+        f"{high:+.4f}"
     )
     differences, sides = (errors[one] - errors[two]).to_dict(), (title_of(one), title_of(two))
     return Evidence(agrees(found, metric), text, sides, group, metric, differences)

@@ -16,10 +16,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from rankpursuit.experiments.registry import METRICS, N_BASIS, Axis
+from rankpursuit.experiments.registry import METHODS, METRICS, N_BASIS, Axis
 from rankpursuit.experiments.registry import WIDTH as KERNEL_WIDTH
 from rankpursuit.reporting.notes import SYNTHETIC_NOTE
 from rankpursuit.reporting.results import Results
+from rankpursuit.reporting.statistics import mean_ranks
 from rankpursuit.writing import replacing
 
 # Style. The colours are distinguishable with the common colour-vision deficiencies; markers and
@@ -157,6 +158,27 @@ def _draw_panels(
     return figure, panels
 
 
+def critical_differences(results: Results, metric: str) -> Figure | None:
+    """Draw the mean rank of each method, with bars as long as the critical difference."""
+    found = mean_ranks(results, metric)
+    if found is None:
+        return None
+    (ranks, difference), look = found, looks(results)
+    with figure_style():
+        figure = Figure(figsize=(WIDTH, 1.0 + 0.28 * len(ranks)))
+        axis = figure.subplots()
+        for place, (label, rank) in enumerate(ranks.items()):
+            style: Any = {"color": look[label].color, "marker": look[label].marker, "capsize": 3}
+            axis.errorbar(rank, -place, xerr=difference / 2, **style)
+        axis.set_yticks(
+            -np.arange(len(ranks)), [results.algorithms[label] for label in ranks.index]
+        )
+        axis.set(xlabel=f"Mean rank (bars: {difference:.2f})", xticks=range(1, 1 + len(ranks)))
+        if results.is_synthetic:
+            axis.set_title("SYNTHETIC ratings, drawn from a model", weight="bold")
+    return figure
+
+
 def error_against_sparsity(results: Results, metric: str) -> Figure | None:
     """Draw the test error against the fraction of the training points used."""
     rows = results.repeats[results.repeats["metric"] == metric].dropna(subset="basis_share")
@@ -166,6 +188,10 @@ def error_against_sparsity(results: Results, metric: str) -> Figure | None:
     def draw(axis: Axes, own: pd.DataFrame, look: Look, place: int) -> None:
         points = own[["basis_share", "test_error"]] * [100, 1]
         x, y = points.mean()
+        if not METHODS[own["method"].iloc[0]].has_basis:
+            ends: Any = {"color": look.color, "ls": look.line, "marker": look.marker, "mfc": "none"}
+            axis.plot([0, 100], [y, y], **ends, lw=1)
+            return
         x_spread, y_spread = points.std().fillna(0.0)  # NaN for a single repeat
         bars = [[min(x_spread, x)], [min(x_spread, max(100 - x, 0.0))]]  # end at 0 and 100%
         style: Any = {"color": look.color, "marker": look.marker, "mfc": "none", "mew": 1.5}
@@ -210,7 +236,7 @@ def _draw_curves(
         axis.plot(rows["value"], rows[error], **style, markevery=(2 * place % every, every))
         if rows["holdout_error"].notna().any():
             lowest = rows.loc[rows["holdout_error"].idxmin()]
-            ring: Any = {"mfc": "none", "mec": look.color, "ms": 10 + place}
+            ring: Any = {"mfc": "none", "mec": look.color, "ms": 10 + place, "clip_on": False}
             axis.plot(lowest["value"], lowest[error], "o", **ring)
 
     with figure_style():
@@ -239,7 +265,15 @@ _FIGURES: dict[str, tuple[Callable[[Results, str], Figure | None], str]] = {
     "sparsity": (
         error_against_sparsity,
         "Error against sparsity: further down is more accurate, further left is sparser. "
-        "Means over repeats; bars are standard deviations.",
+        "Means over repeats; bars are standard deviations. A line across is a method without basis "
+        "functions.",
+    ),
+    "ranks": (
+        critical_differences,
+        "Critical-difference diagram: mean rank of each method by its error in all groups and "
+        "repeats, the best first. Bars are as long as the critical difference of Nemenyi's test at "
+        "5%: methods whose bars do not overlap differ significantly. Repeats share users, so that "
+        "the test is too sure.",
     ),
     "basis": (
         error_against_basis,

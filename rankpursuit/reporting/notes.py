@@ -104,12 +104,15 @@ def run_notes(results: Results) -> tuple[list[str], list[str]]:
         remarks.append(f"Config: {shipped.name}, as shipped{smaller}{about * results.is_of_paper}.")
     else:
         remarks.append("Config: config.yaml in the folder of the results.")
-    if not results.is_of_paper:
-        words = re.findall(r"\w+", " ".join(results.algorithms.values()))
-        known = [f"{word}: {_ABBREVIATIONS[word]}" for word in _ABBREVIATIONS if word in words]
-        remarks += [f"{'; '.join(known)}."] if known else []
     warnings += [SYNTHETIC_NOTE] * results.is_synthetic
     return [*warnings, *missing_notes(results)], remarks
+
+
+def abbreviations(results: Results) -> tuple[str, ...]:
+    """Return a note that spells out the names of methods, for those who do not know the paper."""
+    words = re.findall(r"\w+", " ".join(results.algorithms.values()))
+    known = [f"{word}: {long}" for word, long in _ABBREVIATIONS.items() if word in words]
+    return (f"{'; '.join(known)}.",) if known and not results.is_of_paper else ()
 
 
 # Differences from the shipped config

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from rankpursuit.errors import ConfigError, ResultsError
@@ -57,6 +59,12 @@ class Results:
     def is_synthetic(self) -> bool:
         """Return whether the ratings were drawn from a model."""
         return self.experiment.data.name == "synthetic"
+
+    @cached_property
+    def seconds(self) -> float:
+        """Time of one core that the run took, NaN if its folder does not say."""
+        timings = RunFolder(self.folder).timings
+        return float(pd.read_csv(timings)["seconds"].sum()) if timings.is_file() else np.nan
 
     @property
     def is_of_paper(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import bootstrap, wilcoxon
+from scipy.stats import bootstrap, rankdata, studentized_range, wilcoxon
 
 from rankpursuit.reporting.results import Results
 
@@ -48,6 +48,18 @@ class Comparison:
         """Two-sided p-value of Wilcoxon's signed-rank test."""
         return signed_rank_p(self.differences)
 
+    @cached_property
+    def equivalence_interval(self) -> tuple[float, float]:
+        """90% bootstrap interval: within a margin, two one-sided tests at 5% show equivalence."""
+        return bootstrap_interval(self.differences, 0.9)
+
+    @cached_property
+    def effect(self) -> float:
+        """Rank-biserial correlation of the pairs: -1 if the first always has the lower error."""
+        kept = _rounded_nonzero(self.differences)
+        ranks = rankdata(np.abs(kept))
+        return float(ranks @ np.sign(kept) / ranks.sum()) if kept.size else 0.0
+
     @property
     def significant(self) -> bool:
         """Return whether p is below `SIGNIFICANT`, without correction for multiple tests."""
@@ -66,14 +78,34 @@ def signed_rank_p(differences: ArrayLike) -> float:
     distribution is exact for up to 50 differences without ties, otherwise normal, with its variance
     corrected for ties and no continuity correction.
     """
-    # So that 0.3 - 0.2 ties with 0.2 - 0.1, from which it differs in the last bits.
-    kept = np.round(np.asarray(differences, dtype=float), 12)
-    kept = kept[kept != 0]
+    kept = _rounded_nonzero(differences)
     if kept.size == 0:
         return 1.0
     untied = np.unique(np.abs(kept)).size == kept.size
     method = "exact" if untied and kept.size <= 50 else "approx"
     return float(wilcoxon(kept, zero_method="wilcox", correction=False, method=method).pvalue)
+
+
+def _rounded_nonzero(differences: ArrayLike) -> NDArray[np.float64]:
+    # So that 0.3 - 0.2 ties with 0.2 - 0.1, from which it differs in the last bits.
+    rounded = np.round(np.asarray(differences, dtype=float), 12)
+    return rounded[rounded != 0]
+
+
+def mean_ranks(results: Results, metric: str) -> tuple[pd.Series, float] | None:
+    """Return the mean rank of each method, ascending, and Nemenyi's critical difference at 5%.
+
+    Methods are ranked by their error in each group and repeat that has all of them. None if there
+    are fewer than three methods or `MIN_PAIRS` such cells.
+    """
+    errors = pd.concat([errors_by(results, metric, group) for group in results.groups])
+    errors = errors[[label for label in results.methods if label in errors]].dropna()
+    n_cells, n_methods = errors.shape
+    if n_methods < 3 or n_cells < MIN_PAIRS:
+        return None
+    quantile = studentized_range.ppf(1 - SIGNIFICANT, n_methods, np.inf) / np.sqrt(2)
+    difference = quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_cells))
+    return errors.round(12).rank(axis=1).mean().sort_values(kind="stable"), float(difference)
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
@@ -86,8 +118,8 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     return corrected
 
 
-def bootstrap_interval(differences: ArrayLike) -> tuple[float, float]:
-    """Return the 95% percentile bootstrap interval of the mean."""
+def bootstrap_interval(differences: ArrayLike, level: float = 0.95) -> tuple[float, float]:
+    """Return the percentile bootstrap interval of the mean."""
     differences = np.asarray(differences, dtype=float)
     if np.ptp(differences) == 0:
         mean = float(differences.mean())
@@ -98,6 +130,7 @@ def bootstrap_interval(differences: ArrayLike) -> tuple[float, float]:
         n_resamples=2000,
         batch=max(1, 1_000_000 // differences.size),  # bounds the memory
         method="percentile",
+        confidence_level=level,
         random_state=np.random.default_rng(0),
     )
     low, high = found.confidence_interval

@@ -18,6 +18,8 @@ from rankpursuit.experiments.registry import AXES, METHODS, METRICS, grid_axes
 from rankpursuit.reporting import statistics as stats
 from rankpursuit.reporting.claims import (
     MARKS,
+    REPLICATED,
+    RULES,
     Outcome,
     Verdict,
     is_within,
@@ -27,6 +29,7 @@ from rankpursuit.reporting.claims import (
     small_difference,
 )
 from rankpursuit.reporting.notes import (
+    abbreviations,
     config_differences,
     measured_size,
     number_text,
@@ -46,7 +49,7 @@ _TEST_NOTE = (
     "Two-sided Wilcoxon signed-rank test: zero differences are dropped, ties get their mean rank; "
     "exact for up to 50 pairs without ties, otherwise the normal approximation."
 )
-_TESTS = ("pairs", "difference", "95% interval", "p", "Holm")
+_TESTS = ("pairs", "difference", "95% interval", "effect", "p", "Holm", "90% interval")
 
 
 # Parts of tables
@@ -251,6 +254,7 @@ def error_table(results: Results, *, compare: bool = False) -> Table:
         + ", and every baseline at least as good" * bool(results.baselines)
         + ".",
         *(["paper: the published error; diff.: measured minus published."] if more else []),
+        *abbreviations(results),
     )
 
 
@@ -304,8 +308,7 @@ def sparsity_table(results: Results) -> Table:
 
     def rows(metric: str, label: str, title: str) -> Iterator[tuple[str, list[Value]]]:
         method = METHODS[results.experiment.algorithms[label].method]
-        no_basis = method.baseline and not method.has_width  # no kernel
-        if no_basis and not results.is_of_paper:
+        if not method.has_basis and not results.is_of_paper:
             return
         cells = _statistics(results, metric, "basis_share")
         row = [
@@ -409,8 +412,9 @@ def significance_table(
             corrected = stats.holm([one.p_value for _, one in tested])
             for (pair, one), p in zip(tested, corrected, strict=True):
                 name = " - ".join(results.algorithms[label] for label in pair)
-                rows[name] = _test_values(one, float(p), METRICS[metric].decimals + 1)
+                rows[name] = _test_values(one, float(p), metric)
     error, title = METRICS[metric].title, results.algorithms[control]
+    margin = f"±{small_difference(metric):g}".replace("±nan", "a margin, which this error lacks")
     return _table(
         results,
         f"{metric}-tests-{over}",
@@ -421,6 +425,9 @@ def significance_table(
         f"first is better. {title} is compared with every other method, and the best method of the "
         "group with every baseline; the best is chosen by these errors, which favours it. Holm: p "
         f"corrected separately over the rows of both kinds; marked if below {SIGNIFICANT}.",
+        "Effect: rank-biserial correlation, -1 if the method named first is better in every pair. "
+        f"90% interval: marked if within {margin}, which shows that the two methods are equivalent "
+        "to that margin (two one-sided tests at 5%).",
         f"{_TEST_NOTE} {_pairs_note(results, over)}",
     )
 
@@ -434,15 +441,21 @@ def _pairs_note(results: Results, over: Over) -> str:
     return f"{pair}; with {n_repeats} of them, p cannot be below {2 * 0.5**n_repeats:.1g}."
 
 
-def _test_values(one: stats.Comparison, corrected: float, digits: int) -> tuple[Value, ...]:
-    low, high = one.interval
-    interval = f"{signed(low, digits)} to {signed(high, digits)}"
+def _test_values(one: stats.Comparison, corrected: float, metric: str) -> tuple[Value, ...]:
+    digits = METRICS[metric].decimals + 1
+    (low, high), (lower, upper) = one.interval, one.equivalence_interval
+    interval, narrow = (
+        f"{signed(x, digits)} to {signed(y, digits)}" for x, y in ((low, high), (lower, upper))
+    )
+    is_equivalent = max(-lower, upper) < small_difference(metric)
     return (
         Value(str(one.n_pairs), numbers={"pairs": one.n_pairs}),
         Value(signed(one.mean, digits), numbers={"difference": one.mean}),
         Value(interval, numbers={"low": low, "high": high}),
+        Value(signed(one.effect, 2), numbers={"effect": one.effect}),
         Value(_p_text(one.p_value), numbers={"p": one.p_value}),
         Value(_p_text(corrected), best=corrected < SIGNIFICANT, numbers={"p_holm": corrected}),
+        Value(narrow, best=is_equivalent, numbers={"low_90": lower, "high_90": upper}),
     )
 
 
@@ -497,6 +510,21 @@ def claims_table(verdicts: Sequence[Verdict], results: Results | None = None) ->
         return Table("claims", title, columns, blocks, tuple(left_out), align="l")
     table = _table(results, "claims", title, columns, blocks, *notes, *left_out)
     return replace(table, align="l")
+
+
+def artifact_table(verdicts: Sequence[Verdict]) -> Table:
+    """Return what a reviewer asks for: command, minutes, tolerance and outcome of each claim."""
+    rows = {}
+    for one in verdicts:
+        commands = "; ".join(f"rp-run {run.name}" for run in one.runs)
+        seconds = sum(run.seconds for run in one.runs)
+        minutes = "–" if math.isnan(seconds) else f"{seconds / 60:.0f}"  # noqa: RUF001
+        texts = commands, minutes, RULES[one.claim.rule][1], REPLICATED[one.outcome]
+        rows[str(one.claim)] = tuple(map(Value, texts))
+    columns = ("command", "minutes", "tolerance", "outcome")
+    note = "Minutes of one core, for all methods. Outcomes are in the words of ReScience."
+    title, blocks = "Claims, commands and outcomes", {"the paper says": rows}
+    return Table("artifact", title, columns, blocks, (note,), align="l")
 
 
 def all_tables(

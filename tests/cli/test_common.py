@@ -1,6 +1,5 @@
 import importlib
 
-import click
 import pytest
 from click.testing import CliRunner
 
@@ -43,11 +42,6 @@ def test_a_bug_keeps_its_traceback(bug):
 def test_a_closed_standard_output_is_no_terminal(monkeypatch):
     monkeypatch.setattr("sys.stdout", None)
     assert terminal_width() is None
-
-
-def test_wrong_usage_has_status_two():
-    result = CliRunner().invoke(Group("main", commands={"a": click.Command("a")}), ["b"])
-    assert result.exit_code == 2
 
 
 @pytest.mark.parametrize("name", ["check", "data", "report", "run", "tables"])

@@ -43,10 +43,6 @@ def test_without_a_command_the_help_is_shown_in_lines(words):
     assert shown.output.rstrip() == helped.output.rstrip()
 
 
-def test_the_commands_of_rp_data_have_short_help_too():
-    assert invoke("data", "fetch", "-h").exit_code == 0
-
-
 def test_the_module_lists_the_commands_with_one_line_each():
     result = subprocess.run(
         [sys.executable, "-m", "rankpursuit", "-h"], capture_output=True, text=True, check=True
@@ -98,9 +94,3 @@ def test_the_list_fits_80_columns_and_has_every_experiment():
     output = invoke("run", "--list").output
     assert max(map(len, output.splitlines())) <= 80
     assert [line.split()[0] for line in output.splitlines()[1:]] == list(shipped_configs())
-
-
-def test_a_name_that_is_too_long_is_no_such_file():
-    result = invoke("report", "d/" * 3000)
-    assert result.exit_code == 1
-    assert ": no such folder of results" in result.output

@@ -21,7 +21,7 @@ def test_report_of_all_runs_in_a_folder_and_the_figures(tmp_path):
     assert result.stdout == f"report: {page}\nfigures: {figures}\n"
     assert page.read_text().count('<section id="run-') == 2
     names = sorted(path.name for path in (figures / "one").iterdir())
-    kinds = ("basis", "sparsity", "width")
+    kinds = ("basis", "ranks", "sparsity", "width")
     assert names == [f"{kind}-disagreement.{end}" for kind in kinds for end in ("png", "svg")]
 
 

@@ -1,6 +1,5 @@
 """``rp-run`` as its users run it; `tests/hard_use` kills and stops it."""
 
-import json
 import os
 import shutil
 import signal
@@ -87,19 +86,6 @@ def test_an_edited_package_does_not_resume_what_it_did_not_compute(config, tmp_p
     assert run(config, tmp_path, *options, **settings).returncode == 0
 
 
-def test_an_unreadable_store_is_told_and_replaced_on_demand(config, tmp_path):
-    store = tmp_path / "small" / "results.sqlite"
-    store.parent.mkdir()
-    store.write_bytes(b"\x00garbage" * 2000)
-    assert_refused(run_here(config, tmp_path), "is not a readable store", "--fresh")
-    assert run_here(config, tmp_path, "--fresh", "--only", "rls", *SMALL).exit_code == 0
-
-
-def test_a_folder_that_cannot_be_written_is_told(config, tmp_path):
-    (tmp_path / "small").write_text("in the way")
-    assert_refused(run_here(config, tmp_path), "cannot write", "small")
-
-
 def test_it_prints_a_table_and_where_the_results_are(config, tmp_path):
     finished = run(config, tmp_path, "--only", "rank_svm", "--only", "rls", *SMALL)
     assert finished.returncode == 0
@@ -128,12 +114,6 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(config, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_one_of_anything_is_told_in_the_singular(config, tmp_path):
-    result = invoke(config, "--dry-run", "--repeats", 1, "-j", 1, "--only", "rls")
-    assert "; 1 repeat; rls\n" in result.output
-    assert "with 1 worker," in result.output
-
-
 def test_a_quick_run_is_small_has_a_folder_of_its_own_and_says_so(config, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     large = ["--set", "protocol.test_users=40", "--set", "data.n_users=300", "--set", "repeats=5"]
@@ -144,12 +124,6 @@ def test_a_quick_run_is_small_has_a_folder_of_its_own_and_says_so(config, tmp_pa
     assert sorted(results.repeats["repeat"].unique()) == [1, 2]
     assert results.experiment.protocol.holdout_users == 12
     assert "Size: 30 users, 2 repeats." in result.output
-
-
-def test_the_schema_needs_no_config():
-    result = invoke("--schema")
-    assert result.exit_code == 0
-    assert "algorithms" in json.loads(result.output)["properties"]
 
 
 def test_several_configs_run_in_turn(config, tmp_path):

@@ -81,13 +81,6 @@ def test_nothing_is_run_if_one_of_several_is_refused(config, results, tmp_path, 
     assert not (results.parent / "other").exists()
 
 
-def test_a_dry_run_and_another_output_are_not_refused(config, clone, tmp_path):
-    before = files_in(clone)
-    assert invoke(config, clone.parent, *SMALL, "--dry-run").exit_code == 0
-    assert invoke(config, tmp_path / "elsewhere", *SMALL, "--only", "rls").exit_code == 0
-    assert files_in(clone) == before
-
-
 def test_fresh_replaces_the_files_of_the_run_and_its_tables_and_nothing_else(config, clone):
     for name in ("basis-disagreement.svg", "notes.txt"):
         (clone / name).write_text("mine")

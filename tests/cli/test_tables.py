@@ -8,8 +8,6 @@ from rankpursuit.cli import tables
 from rankpursuit.cli._common import load_default
 from rankpursuit.cli.report import main as report
 from rankpursuit.cli.tables import main
-from rankpursuit.reporting.results import load_results
-from rankpursuit.reporting.tables import error_summary
 
 
 @pytest.fixture
@@ -133,27 +131,6 @@ def test_a_format_is_printed_and_no_file_written(call, tmp_path, name, start):
     assert sorted(folder.iterdir()) == before
 
 
-def test_output_gets_one_file_for_all_results(call, tmp_path):
-    write_results(tmp_path / "one", table=1, repeats=2)
-    write_results(tmp_path / "two", table=3, repeats=2)
-    assert call("one", "two", "--output", "deep/out", "--format", "md").exit_code == 0
-    assert [path.name for path in (tmp_path / "deep/out").iterdir()] == ["tables.md"]
-    text = (tmp_path / "deep/out/tables.md").read_text(encoding="utf-8")
-    assert "Table 1 of the paper" in text
-    assert "Table 3 of the paper" in text
-
-
-def test_compare_adds_the_published_figures(call, tmp_path):
-    write_results(tmp_path / "one", repeats=2)
-    assert " diff. " in call("one", "--compare").stdout
-    assert " diff. " not in call("one").stdout
-
-
-def test_control_is_the_named_one(call, tmp_path):
-    write_results(tmp_path / "one", repeats=2)
-    assert "\nRankRLS - RLS " in call("one", "--format", "text", "--control", "rank_rls").stdout
-
-
 TWO_TABLES = "Tables 1 and 2: Supervised methods do worse with half of the scores"
 
 
@@ -167,48 +144,6 @@ def test_a_claim_about_a_table_that_is_nowhere_is_left_out_and_said(call, tmp_pa
     assert f"| {TWO_TABLES} " not in text
 
 
-def test_each_run_of_the_same_table_has_verdicts_of_its_own(call, tmp_path):
-    write_results(tmp_path / "results" / "a")
-    write_results(tmp_path / "results" / "b", errors={"ranking_pursuit": 0.6})
-    assert call("results").exit_code == 0
-    verdicts = [
-        next(
-            line.split("|")[2].strip()
-            for line in (tmp_path / "results" / name / "tables.md").read_text("utf-8").splitlines()
-            if line.startswith("| Table 1: Supervised, ranking pursuit does better")
-        )
-        for name in "ab"
-    ]
-    assert verdicts == ["holds", "does not hold"]
-
-
-def cut(path):
-    path.write_bytes(path.read_bytes()[:-7])
-
-
-@pytest.mark.parametrize(
-    ("spoil", "said"),
-    [
-        (lambda run: (run / "curves.csv").unlink(), "curves.csv: missing"),
-        (lambda run: cut(run / "repeats.csv"), "repeats.csv: changed since the run"),
-        (lambda run: cut(run / "users.csv.gz"), "users.csv.gz: changed since the run"),
-        (lambda run: (run / "config.yaml").write_text("name: one\n"), "config.yaml: changed since"),
-        (lambda run: (run / "provenance.json").write_text("{"), "provenance.json: not readable"),
-        (
-            lambda run: (run / "users.csv.gz").rename(run / "elsewhere"),
-            "users.csv.gz: missing",
-        ),
-    ],
-)
-def test_bad_input_is_one_line_and_status_one(call, tmp_path, spoil, said):
-    spoil(write_results(tmp_path / "one", repeats=2))
-    result = call("one")
-    assert result.exit_code == 1
-    assert result.stderr.startswith("error: one/")
-    assert said in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
 @pytest.mark.parametrize("words", [(), ("nowhere",), ("one", "--control", "svm")])
 def test_wrong_choices_are_one_line_and_status_one(call, tmp_path, words):
     write_results(tmp_path / "one", repeats=2)
@@ -216,13 +151,6 @@ def test_wrong_choices_are_one_line_and_status_one(call, tmp_path, words):
     assert result.exit_code == 1
     assert result.stderr.startswith("error: ")
     assert result.stderr.count("\n") == 1
-
-
-def test_a_run_ends_with_the_table_of_its_errors(tmp_path):
-    results = load_results(write_results(tmp_path / "one", repeats=2))
-    text = error_summary(results.experiment, results.repeats)
-    assert "Ranking Pursuit    0.410" in text
-    assert "NOT the paper's size" in text
 
 
 def test_a_mistyped_folder_is_told_with_the_one_that_may_be_meant(call, tmp_path):
@@ -234,10 +162,3 @@ def test_a_mistyped_folder_is_told_with_the_one_that_may_be_meant(call, tmp_path
     )
     (tmp_path / "mine.yaml").touch()
     assert call("mine.yaml").stderr.startswith("error: mine.yaml: not a folder of results; ")
-
-
-def test_wide_tables_of_latex_span_two_columns(call, tmp_path):
-    folder = write_results(tmp_path / "one", repeats=2)
-    assert r"\begin{table*}" in call("one", "--format", "tex", "--wide").stdout
-    assert call("one", "--wide").exit_code == 0
-    assert r"\end{table*}" in (folder / "tables" / "one-errors.tex").read_text(encoding="utf-8")

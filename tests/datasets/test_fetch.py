@@ -55,12 +55,6 @@ def test_an_explicit_path_goes_before_everything(places, tmp_path):
     assert fetch.find_files(DATA_SETS["movielens"], mine) == [mine]
 
 
-def test_an_explicit_path_without_the_data_is_not_made_up_for_elsewhere(places, tmp_path):
-    put(places[0])
-    with pytest.raises(DataNotFoundError, match="mine"):
-        fetch.find_files(DATA_SETS["movielens"], tmp_path / "mine")
-
-
 def test_an_unpacked_file_goes_before_the_archive(places):
     put(places[0])
     unpacked = put(places[0], "ml-1m/ratings.dat")
@@ -73,12 +67,6 @@ def test_what_is_absent_everywhere_is_told_with_all_places(places):
     for place in places:
         assert str(place) in str(caught.value)
     assert "rp-data fetch movielens" in str(caught.value)
-
-
-def test_without_variables_the_cache_folder_is_that_of_the_system(monkeypatch, tmp_path):
-    monkeypatch.delenv(fetch.CACHE_VARIABLE)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert fetch.cache_folder().name == "rankpursuit"
 
 
 GOOD = b"PK\x03\x04" + bytes(range(256)) * 300
@@ -97,12 +85,6 @@ def test_a_good_answer_becomes_the_file(server, tmp_path):
     assert file.read_bytes() == GOOD
     assert list((tmp_path / "new").iterdir()) == [file]
     assert lines == [f"{file}: downloaded from {url}"]
-
-
-@pytest.mark.parametrize("progress", [True, False])
-def test_a_progress_bar_is_shown_only_on_request(server, tmp_path, capsys, progress):
-    download(data_set(server.serve("/a.zip", GOOD)), tmp_path, progress=progress)
-    assert ("100%" in capsys.readouterr().err) == progress
 
 
 def test_a_file_that_is_there_is_not_asked_for_again(server, tmp_path):
@@ -148,13 +130,6 @@ def test_a_bad_answer_is_told_and_leaves_nothing(server, tmp_path, kind):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_bad_answer_does_not_touch_the_file_that_was_there(server, tmp_path):
-    (tmp_path / "a.zip").write_bytes(b"older")
-    with pytest.raises(DownloadError):
-        download(data_set(server.url("/missing")), tmp_path)
-    assert (tmp_path / "a.zip").read_bytes() == b"older"
-
-
 def test_addresses_are_tried_in_turn_until_one_is_good(server, tmp_path):
     bad = [url for url, _ in bad_answers(server).values()]
     good = server.serve("/good", GOOD)
@@ -169,23 +144,6 @@ def test_a_folder_that_cannot_be_written_is_named(server, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(DownloadError, match=f"{tmp_path / 'file'}"):
         download(data_set(server.serve("/a.zip", GOOD)), tmp_path / "file")
-
-
-def test_a_download_that_broke_off_can_be_taken_up_again(server, tmp_path):
-    first, second = b"PK first", b"PK second"
-    both = replace(
-        DATA_SETS["movielens"],
-        files=tuple(
-            RemoteFile(name, hashlib.sha256(body).hexdigest(), (server.url(f"/{name}"),))
-            for name, body in (("1.zip", first), ("2.zip", second))
-        ),
-    )
-    server.serve("/1.zip", first)
-    with pytest.raises(DownloadError, match=r"put 1\.zip, 2\.zip into"):
-        download(both, tmp_path)
-    server.serve("/2.zip", second)
-    download(both, tmp_path)
-    assert server.asked == ["/1.zip", "/2.zip", "/2.zip"]
 
 
 @pytest.mark.parametrize("name", list(DATA_SETS))
@@ -203,31 +161,11 @@ def archive(path: Path, members: dict[str, bytes]) -> Path:
     return path
 
 
-def test_the_one_member_is_read_without_unpacking(tmp_path):
-    file = archive(tmp_path / "a.zip", {"folder/x.dat": b"hello", "folder/README": b"no"})
-    assert read_member(file, "x.dat") == b"hello"
-    assert list(tmp_path.iterdir()) == [file]
-
-
 def test_names_of_members_that_point_outside_are_not_followed(tmp_path):
     (tmp_path / "inside").mkdir()
     file = archive(tmp_path / "inside" / "a.zip", {"../x.dat": b"fine", "/tmp/y": b"evil"})
     assert read_member(file, "x.dat") == b"fine"
     assert list(tmp_path.rglob("*")) == [tmp_path / "inside", file]
-
-
-@pytest.mark.parametrize("content", [b"<!DOCTYPE html><p>Moved", b""])
-def test_a_web_page_and_an_empty_file_are_refused(tmp_path, content):
-    (tmp_path / "a.zip").write_bytes(content)
-    with pytest.raises(match=r"not a zip archive.*download it again"):
-        read_member(tmp_path / "a.zip", "x.dat")
-
-
-def test_a_truncated_archive_is_refused(tmp_path):
-    file = archive(tmp_path / "a.zip", {"x.dat": bytes(range(256)) * 40})
-    file.write_bytes(file.read_bytes()[:-60])
-    with pytest.raises(match="truncated or damaged"):
-        read_member(file, "x.dat")
 
 
 def test_a_member_with_a_flipped_byte_is_refused(tmp_path):
@@ -287,25 +225,6 @@ def test_a_table_is_parsed_once(cache, source):
     assert len(cached_files(cache)) == 1
 
 
-def test_a_changed_source_is_parsed_again(cache, source):
-    parse = Parser()
-    cached_table("t", [source], parse)
-    source.write_text("two")
-    assert cached_table("t", [source], parse).values[0] == 2
-
-
-@pytest.mark.parametrize("keep", [0, 1, 100, -1])
-def test_a_truncated_table_is_parsed_again_and_replaced(cache, source, keep):
-    parse = Parser()
-    cached_table("t", [source], parse)
-    (file,) = cached_files(cache)
-    file.write_bytes(file.read_bytes()[:keep])
-    cached_table("t", [source], parse)
-    cached_table("t", [source], parse)
-    assert parse.calls == 2
-    assert cached_files(cache) == [file]
-
-
 def test_every_flipped_byte_is_noticed_or_harmless(cache, source):
     parse = Parser()
     good = cached_table("t", [source], parse)
@@ -325,20 +244,9 @@ def test_a_table_with_other_values_but_a_sound_file_is_parsed_again(cache, sourc
     (file,) = cached_files(cache)
     with np.load(file) as stored:
         arrays = dict(stored)
-    arrays["values"] = arrays["values"] + 1
+    arrays["values"] = arrays["values"] + 10
     np.savez(file, **arrays)
     assert cached_table("t", [source], parse).values[0] == 2
-
-
-def test_a_table_of_another_source_under_this_name_is_not_trusted(cache, source, tmp_path):
-    parse = Parser()
-    cached_table("t", [source], parse)
-    (file,) = cached_files(cache)
-    source.write_text("two")
-    cached_table("t", [source], parse)
-    (other,) = set(cached_files(cache)) - {file}
-    other.write_bytes(file.read_bytes())
-    assert cached_table("t", [source], parse).values[0] == 3
 
 
 class Trap:
@@ -362,15 +270,6 @@ def test_a_pickled_object_is_never_loaded(cache, source, tmp_path):
     cached_table("t", [source], parse)
     assert parse.calls == 2
     assert not (tmp_path / "sprung").exists()
-
-
-def test_a_failing_parser_leaves_nothing(cache, source):
-    def parse():
-        raise RuntimeError("no")
-
-    with pytest.raises(RuntimeError):
-        cached_table("t", [source], parse)
-    assert not cache.exists()
 
 
 def test_a_cache_that_cannot_be_written_is_a_warning(cache, source):

@@ -5,14 +5,10 @@ import io
 
 import numpy as np
 import pytest
-from all_estimators import PURSUITS, id_of
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import SMALL
-from sklearn.base import clone
 from sklearn.datasets import load_svmlight_file
 
-from rankpursuit import RankingPursuit
 from rankpursuit.datasets import letor, letor_blocks, load_letor
 from rankpursuit.errors import DataError, DataNotFoundError
 
@@ -30,17 +26,6 @@ def write(folder, text, name="train.txt"):
     file = folder / name
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     return file
-
-
-def rows_of(n_rows, n_features=3, per_query=4):
-    """Return the text of a made-up file."""
-    rng = np.random.default_rng(0)
-    return "".join(
-        f"{rng.integers(3)} qid:{i // per_query} "
-        + " ".join(f"{j}:{rng.random():.6f}" for j in range(1, n_features + 1))
-        + " #doc\n"
-        for i in range(n_rows)
-    )
 
 
 @st.composite
@@ -61,7 +46,6 @@ def sound_files(draw):
     )
 
 
-@SMALL
 @given(sound_files(), st.sampled_from([1, 3, letor._ROWS]), st.booleans())
 def test_what_is_read_is_what_scikit_learn_reads(tmp_path_factory, text, piece, sparse):
     file = write(tmp_path_factory.mktemp("letor"), text)
@@ -86,10 +70,6 @@ def test_comments_blank_lines_and_all_kinds_of_numbers_are_read(tmp_path):
     assert (data.X.dtype, data.y.dtype, data.groups.dtype) == (np.float64, np.float64, np.int64)
 
 
-def test_a_mark_of_utf_8_before_the_text_is_passed_over(tmp_path):
-    assert load_letor(write(tmp_path, b"\xef\xbb\xbf" + GOOD.encode())).y[0] == 2
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 def test_single_precision_and_sparse_matrices_on_request(tmp_path, sparse):
     file = write(tmp_path, GOOD)
@@ -108,15 +88,6 @@ def test_files_packed_by_gzip_are_unpacked(tmp_path):
         write(tmp_path, gzip.compress(GOOD.encode(), mtime=0), "a.txt.gz"),
     )
     np.testing.assert_array_equal(load_letor(packed).X, load_letor(plain).X)
-
-
-def test_several_files_follow_one_another_and_share_the_width(tmp_path):
-    first = write(tmp_path, "1 qid:1 1:1\n0 qid:1 2:1\n", "1.txt")
-    second = write(tmp_path, "2 qid:2 5:7\n", "2.txt")
-    data = load_letor([first, str(second)])
-    assert data.X.tolist() == [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 0, 7]]
-    assert data.groups.tolist() == [1, 1, 2]
-    assert load_letor([first, second], n_features=9).X.shape == (3, 9)
 
 
 def test_query_ids_of_any_length_are_exact(tmp_path):
@@ -234,7 +205,6 @@ def test_wrong_options_are_refused(tmp_path, options, said):
         letor_blocks(file, rows=0)
 
 
-@SMALL
 @given(
     st.lists(st.integers(1, 9), min_size=1, max_size=8),
     st.integers(1, 12),
@@ -295,79 +265,3 @@ def test_the_real_parts_are_what_scikit_learn_reads(real_letor):
         np.testing.assert_array_equal(data.groups, queries)
         blocks = list(letor_blocks(file, rows=500))
         np.testing.assert_array_equal(np.concatenate([block.X for block in blocks]), data.X)
-
-
-each_pursuit = pytest.mark.parametrize("estimator", PURSUITS, ids=id_of)
-
-
-def made_lines(n_rows=200, per_query=7):
-    """Return lines of a file, with three features."""
-    rng = np.random.default_rng(0)
-    found = []
-    for row in range(n_rows):
-        x = rng.random(3)
-        grade = int(2 * x[0] + x[1] > 1.0) + int(x[2] > 0.7)
-        features = " ".join(f"{number}:{value:.4f}" for number, value in enumerate(x, start=1))
-        found.append(f"{grade} qid:{row // per_query} {features}\n")
-    return found
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(text):
-        path = tmp_path / "train.txt"
-        path.write_text("".join(text))
-        return path
-
-    return write
-
-
-def model_of(estimator=PURSUITS[1]):
-    return clone(estimator).set_params(n_basis=8, n_candidates=40, fitting="backfit", gamma="scale")
-
-
-@each_pursuit
-@pytest.mark.parametrize("rows", [10, 64, 1000])
-def test_blocks_of_a_file_give_the_model_of_all_its_rows(file, estimator, rows):
-    path = file(made_lines())
-    found = model_of(estimator).fit_blocks(letor_blocks(path, rows=rows))
-    data = load_letor(path)
-    expected = model_of(estimator).fit(*data)
-    np.testing.assert_array_equal(found.basis_, expected.basis_)
-    np.testing.assert_allclose(found.predict(data.X), expected.predict(data.X), atol=1e-9)
-
-
-def test_blocks_of_the_real_parts_give_the_model_of_all_their_rows(real_letor):
-    model = RankingPursuit(30, n_candidates=200, fitting="backfit", ridge=1.0, random_state=0)
-    found = clone(model).fit_blocks(letor_blocks(real_letor, rows=500))
-    data = load_letor(real_letor)
-    expected = clone(model).fit(*data)
-    np.testing.assert_array_equal(found.basis_, expected.basis_)
-    np.testing.assert_allclose(found.predict(data.X), expected.predict(data.X), atol=1e-9)
-    assert found.n_groups_ == expected.n_groups_ == 471
-
-
-PROBLEMS = {
-    "cut off": (lambda text: [*text[:-1], text[-1][:4]], "line 200: .*"),
-    "too many features": (lambda text: [*text[:150], "1 qid:99 4:1\n"], "line 151: feature 4"),
-    "query again": (lambda text: [*text, text[0]], "line 201: group 0 continues after another"),
-    "not a number": (lambda text: [*text, "1 qid:99 1:x\n"], "line 201: "),
-}
-
-
-@pytest.mark.parametrize("problem", PROBLEMS)
-def test_a_faulty_file_is_one_error_by_line_and_leaves_the_model_as_it_was(file, problem):
-    spoil, message = PROBLEMS[problem]
-    path = file(made_lines())
-    model = model_of().fit_blocks(letor_blocks(path, rows=50))
-    X = load_letor(path).X
-    before = model.predict(X)
-    path = file(spoil(made_lines()))
-    for candidates in (None, X[:20]):
-        with pytest.raises(DataError, match=rf"train\.txt, {message}") as caught:
-            model.fit_blocks(letor_blocks(path, rows=50), candidates=candidates)
-        assert "\n" not in str(caught.value)
-        np.testing.assert_array_equal(model.predict(X), before)
-    block = load_letor(file(made_lines()[:70]))
-    model.partial_fit(block.X, block.y, block.groups + 1000)
-    assert model.n_groups_ == 10  # a model of all blocks begins anew

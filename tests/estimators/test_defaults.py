@@ -56,13 +56,6 @@ def test_a_kernel_that_tells_nothing_apart_is_warned_of_in_one_line(estimator, g
     assert "StandardScaler" in told[0]
 
 
-def test_a_flat_kernel_is_also_warned_of_where_rows_come_in_blocks():
-    X, y, groups = unscaled_data()
-    model = RankingPursuit(5, gamma=1e3, n_candidates=20, random_state=0)
-    with pytest.warns(UserWarning, match=FLAT.format("0")):
-        model.partial_fit(X, y, groups)
-
-
 def learn_in_blocks(model, X, y, groups):
     return model.fit_blocks([(X, y, groups)])
 
@@ -101,28 +94,6 @@ def test_a_warning_points_to_the_line_that_called_the_package(case, way):
         LEARN[way](*data)
     places = {record.filename for record in caught if message in str(record.message)}
     assert places == {__file__}
-
-
-@pytest.mark.parametrize("pipeline", [False, True])
-def test_a_warning_of_score_points_to_the_line_that_called_it(pipeline):
-    X, y, groups = unscaled_data()
-    model = make_pipeline(StandardScaler(), RankRLS()) if pipeline else RankRLS()
-    with sklearn.config_context(enable_metadata_routing=True):
-        model.fit(X, y)
-        with pytest.warns(match="fitted without groups") as caught:
-            model.score(X, y, groups=groups)
-    assert [record.filename for record in caught] == [__file__]
-
-
-def test_a_few_huge_values_that_leave_the_others_alike_are_warned_of():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(100, 2))
-    X[:5] *= 1e8
-    with pytest.warns(UserWarning, match=FLAT.format("0 or 1")):
-        RankRLS(gamma=1e-13).fit(X, X[:, 0])
-    X[1:5] /= 1e8
-    with pytest.warns(UserWarning, match=FLAT.format("0 or 1")):
-        RankRLS().fit(X, X[:, 0])
 
 
 @pytest.mark.parametrize("kernel", ["linear", "poly", "cosine", "sigmoid", "precomputed"])

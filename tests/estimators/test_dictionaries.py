@@ -147,7 +147,7 @@ def test_levels_that_exclude_each_other_are_not_multiplied():
     levels = np.eye(4)[RNG.integers(0, 4, size=300)]
     scores = levels @ [0.0, 1.0, 3.0, 4.0] + 0.1 * RNG.normal(size=300)
     model = RankingPursuit(20, dictionary="grown", ridge=0.0)
-    with pytest.warns(ConvergenceWarning, match="ran out after 3 of 20"):
+    with pytest.warns(ConvergenceWarning, match="stopped at 3 of 20"):
         model.fit(levels, scores, GROUPS)
     assert model.summary()["kind"].tolist() == ["level"] * 3
 

@@ -93,18 +93,10 @@ def test_documented_parameters_of_methods_are_those_of_their_signatures(cls):
 
 @each_class
 def test_the_first_parameters_may_go_without_their_names(cls):
-    positional = [
-        name
-        for name, parameter in inspect.signature(cls).parameters.items()
-        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
-    ]
-    expected = {
-        "RankSVM": ["C"],
-        "RLS": ["alpha"],
-        "RankRLS": ["alpha"],
-        "SparseRankRLS": ["n_basis", "alpha"],
-        "PathCV": ["estimator", "grid"],
-    }
+    parameters = inspect.signature(cls).parameters.values()
+    positional = [x.name for x in parameters if x.kind is x.POSITIONAL_OR_KEYWORD]
+    expected = {"RankSVM": ["C"], "RLS": ["alpha"], "RankRLS": ["alpha"]}
+    expected |= {"SparseRankRLS": ["n_basis", "alpha"], "PathCV": ["estimator", "grid"]}
     assert positional == expected.get(cls.__name__, ["n_basis"])
 
 

@@ -13,7 +13,6 @@ from rankpursuit import (
     KernelMatchingPursuit,
     PathCV,
     RankingPursuit,
-    RankingPursuitCV,
     RankRLS,
     RankSVM,
 )
@@ -90,7 +89,7 @@ def test_weights_are_numbers_of_repeated_rows(data, estimator, dictionary):
     if dictionary == "fixed":
         if "dictionary" not in names:
             return
-        model.set_params(dictionary=Fixed(handicap=0.0))
+        model.set_params(dictionary=Fixed(2, handicap=0.0, steps=0))
     weights = np.random.default_rng(0).integers(1, 4, size=len(y))
     repeated = np.repeat(np.arange(len(y)), weights)
     expected = clone(model).fit(X[repeated], y[repeated], groups[repeated]).predict(X)
@@ -155,15 +154,3 @@ def test_weights_are_refused_with_a_remedy(data, estimator):
         estimator.fit(X, y, groups, sample_weight=np.ones(40))
     with pytest.raises(TypeError, match=r"unexpected .*argument 'eval_set'"):
         estimator.fit(X, y, groups, eval_set=[(X, y)])
-
-
-def test_names_of_features_come_from_polars(data):
-    polars = pytest.importorskip("polars")
-    X, y, groups = data
-    table = polars.DataFrame(dict(zip("abc", X.T, strict=True)))
-    model = RankingPursuitCV(3, dictionary="additive", cv=3).fit(table, y, groups)
-    assert list(model.feature_names_in_) == ["a", "b", "c"]
-    np.testing.assert_allclose(model.predict(table), model.predict(table))
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(table.rename({"a": "d"}))
-    assert set(model.explain(table[:2])["sample"]) == {0, 1}

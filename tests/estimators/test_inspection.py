@@ -46,11 +46,15 @@ def models():
         "kernel": RankingPursuit(6, scale=True, random_state=0),
         "kernel search": RankingPursuitCV(6, dictionary="kernel", **SEARCH),
         "regression": KernelMatchingPursuit(6, dictionary="additive"),
+        "grown": RankingPursuit(12, dictionary="grown"),
+        "average": RankingPursuitCV(6, dictionary="grown", average=True, **SEARCH),
     }
     return {name: model.fit(TABLE, Y, GROUPS) for name, model in fits.items()}
 
 
-each = pytest.mark.parametrize("name", ["pairs", "search", "kernel", "kernel search", "regression"])
+each = pytest.mark.parametrize(
+    "name", ["pairs", "search", "kernel", "kernel search", "regression", "grown", "average"]
+)
 
 
 @each
@@ -155,24 +159,51 @@ def test_curves_and_heat_maps_are_labelled_in_original_units(models):
     assert isinstance(display.figure_, Figure)
     shown = [ax for ax in display.axes_.ravel() if ax.get_xlabel()]
     assert len(shown) == len(display.panels)
+    assert any(len(panel["features"]) == 2 for panel in display.panels)
     for ax, panel in zip(shown, display.panels, strict=True):
-        assert ax.get_xlabel() == panel["features"][0]
-        values = TABLE[panel["features"][0]]
-        assert values.min() <= panel["grid"][0][0] < panel["grid"][0][-1] <= values.max()
-        assert ax.get_ylabel() == (panel["features"][1:] or ["contribution"])[0]
+        legend = ax.get_legend()
+        curves = [] if legend is None else [text.get_text() for text in legend.get_texts()]
+        labels = {ax.get_xlabel(), ax.get_ylabel()} - {"contribution"}
+        if curves:  # of a feature with two values
+            assert curves == ["breakfast is 0", "breakfast is 1"]
+            labels |= {"breakfast"}
+        assert labels == set(panel["features"])
+        for name, grid in zip(panel["features"], panel["grid"], strict=True):
+            assert TABLE[name].min() <= grid[0] < grid[-1] <= TABLE[name].max()
 
 
-def test_a_curve_is_the_sum_of_the_functions_of_its_feature(models):
-    model = models["regression"]
+@pytest.mark.parametrize("name", ["regression", "grown"])
+def test_a_panel_is_the_sum_of_the_functions_of_its_features(models, name):
+    model = models[name]
     panels = FunctionsDisplay.from_estimator(model, TABLE).panels
-    at = TABLE.median().to_frame().T
+    middle, shown = TABLE.median().to_frame().T, set()
     for panel in panels:
-        (name,) = panel["features"]
-        at[name] = panel["grid"][0][30]
+        if "grid" not in panel:
+            assert all(feature.count(" x ") == 2 for feature in panel["features"])
+            continue
+        shown |= {len(panel["features"])}
+        places, at = [len(grid) // 2 for grid in panel["grid"]], middle.copy()
+        for feature, grid, place in zip(panel["features"], panel["grid"], places, strict=True):
+            at[feature] = grid[place]
         table = model.explain(at)
-        own = table[table.features == (name,)]["contribution"].sum()
-        assert panel["values"][30] == pytest.approx(own)
-        at[name] = TABLE[name].median()
+        inside = [
+            len(names) > 0 and set(names) <= set(panel["features"]) for names in table.features
+        ]
+        expected = table["contribution"][inside].sum()
+        assert panel["values"][tuple(places)] == pytest.approx(expected)
+    assert shown == ({1} if name == "regression" else {1, 2})
+
+
+def test_importances_are_deviations_of_contributions(models):
+    model = models["grown"]
+    table, contributions = model.importances(TABLE), model.explain(TABLE)
+    assert table["importance"].is_monotonic_decreasing
+    assert table["functions"].sum() == len(model.basis_)
+    assert len(table) == model.summary()["pictures"].iloc[-1]
+    for features, importance in zip(table["features"], table["importance"], strict=True):
+        drawn = contributions[contributions["features"] == features]
+        sums = drawn.groupby("sample", sort=False)["contribution"].sum()
+        assert importance == pytest.approx((sums - sums.mean()).abs().mean())
 
 
 def test_kernels_are_drawn_by_their_points(models):

@@ -5,13 +5,10 @@ import pytest
 from all_estimators import ALL, id_of
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import RBF
-from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
-from rankpursuit import RLS, RankRLS, RankSVM, SemiSupervisedRankingPursuit
+from rankpursuit import RankRLS, RankSVM
 from rankpursuit.estimators._checks import KERNELS, NOT_NEGATIVE_ONLY, WITH_GAMMA
-from rankpursuit.kernels import gaussian_stack, squared_distances
 
 VALUES = {"gamma": 0.4, "degree": 2, "coef0": 1.5}
 
@@ -57,41 +54,6 @@ def test_named_callable_and_precomputed_kernels_agree(data, estimator, kernel):
     np.testing.assert_allclose(precomputed, named, rtol=1e-6, atol=1e-8 * scale)
 
 
-def test_kernel_objects_of_scikit_learn_are_callables(data):
-    X, y, _ = data
-    model = RankRLS(kernel=RBF(length_scale=2.0)).fit(X, y)
-    same = RankRLS(gamma=1 / 8).fit(X, y)
-    np.testing.assert_allclose(model.predict(X), same.predict(X), rtol=1e-8)
-
-
-@pytest.mark.parametrize("kernel", sorted(set(KERNELS) - {"additive_chi2", "sigmoid"}))
-def test_rls_is_kernel_ridge_regression_with_every_positive_definite_kernel(data, kernel):
-    X, y, _ = data
-    X = points_for(kernel, X)
-    ours = RLS(alpha=0.3, kernel=kernel, **VALUES).fit(X, y).predict(X)
-    theirs = KernelRidge(alpha=0.3, kernel=kernel, **VALUES).fit(X, y).predict(X)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-7)
-
-
-@pytest.mark.parametrize("estimator", ALL, ids=id_of)
-def test_gaussian_kernels_are_those_of_this_package_to_the_last_bit(data, estimator, monkeypatch):
-    X, y, groups = data
-    seen = []
-
-    def recorded(squared, gammas):
-        seen.append((squared.copy(), gammas))
-        return gaussian_stack(squared, gammas)
-
-    monkeypatch.setattr("rankpursuit.estimators._base.gaussian_stack", recorded)
-    clone(estimator).set_params(gamma=0.25).fit(X, y, groups)
-    full = squared_distances(X, X)
-    for squared, gammas in seen:
-        assert gammas == [0.25]
-        for column in squared.T:
-            assert np.isclose(full, column[:, None], rtol=1e-12, atol=1e-14).all(axis=0).any()
-    assert seen
-
-
 @pytest.mark.parametrize("estimator", ALL, ids=id_of)
 @pytest.mark.parametrize("kernel", sorted(WITH_GAMMA))
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -111,25 +73,10 @@ def test_gamma_left_out_or_from_the_scale_is_that_of_the_training_data(data, est
         np.testing.assert_allclose(model.predict(5 * X[new]), explicit.predict(5 * X[new]))
 
 
-def test_each_view_has_the_gamma_of_its_features(data):
-    X, y, groups = data
-    model = SemiSupervisedRankingPursuit(views="features", gamma="scale", random_state=0)
-    model.fit(X, y, groups)
-    for features, gamma in zip(model.view_features_, model.gamma_, strict=True):
-        assert gamma == pytest.approx(1.0 / X[:, features].var() / len(features))
-
-
 def test_the_scale_of_constant_features_is_one():
     for level in (7.0, 0.1):  # the mean of the second is not what it is the mean of
         model = RankRLS(gamma="scale").fit(np.full((3, 2), level), [1.0, 2.0, 3.0])
         assert model.gamma_ == 0.5
-
-
-@pytest.mark.parametrize("kernel", ["linear", "precomputed", lambda X, Y: X @ Y.T])
-def test_a_kernel_without_gamma_has_none(data, kernel):
-    X, y, _ = data
-    X = X @ X.T if kernel == "precomputed" else X
-    assert RankRLS(kernel=kernel).fit(X, y).gamma_ is None
 
 
 INDEFINITE = [
@@ -167,14 +114,3 @@ def test_indefinite_kernels_of_rank_svm_are_warned_of(data):
         model = RankSVM(C=1000.0, loss=loss, **INDEFINITE[0])
         with pytest.warns(ConvergenceWarning, match="positive definite"):
             model.fit(np.abs(X), y, groups)
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_kernels_in_any_layout_give_the_same_model_and_stay_as_they_are(data, order):
-    X, y, _ = data
-    for values in (X @ X.T + 1.0, np.tanh(3.0 * X @ X.T - 1.0)):
-        given = np.array(values, order=order)
-        model = RLS(kernel=lambda X, Y, given=given: given).fit(X, y)
-        expected = RLS(kernel="precomputed").fit(values, y)
-        np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-6, atol=1e-9)
-        np.testing.assert_array_equal(given, values)

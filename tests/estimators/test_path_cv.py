@@ -1,7 +1,7 @@
 """Searches along paths: scores of an explicit loop, splits, metrics, the choice, and errors."""
 
 import pickle
-from itertools import product
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -11,33 +11,17 @@ from all_estimators import SEARCHES, id_of
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
+from sklearn import model_selection as ms
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import mean_squared_error
-from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
-    KFold,
-    ParameterGrid,
-    PredefinedSplit,
-    cross_val_score,
-)
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import validation
 
-import rankpursuit
-from rankpursuit import (
-    RLS,
-    CombinedRankingRegressionPursuit,
-    KernelMatchingPursuit,
-    PathCV,
-    RankingPursuit,
-    RankingPursuitCV,
-    RankRLS,
-    RankSVM,
-    SemiSupervisedRankingPursuit,
-    SparseRankRLS,
-)
-from rankpursuit.estimators.path_cv import choose_row, make_splits, score_table
+import rankpursuit as rp
+from rankpursuit import PathCV, RankingPursuit, RankingPursuitCV, RankRLS, RankSVM
+from rankpursuit.estimators import path_cv
+from rankpursuit.estimators.path_cv import make_splits
 from rankpursuit.estimators.pursuit import common_blocks
 from rankpursuit.metrics import pairwise_accuracy
 
@@ -60,13 +44,13 @@ ALPHA, GAMMA, RIDGE = {"alpha": [0.01, 0.5]}, {"gamma": [0.05, 0.4]}, {"ridge": 
 SIZES = {"n_basis": [1, 2, 4]}
 EVERY = {"n_candidates": None, "fitting": "backfit"}
 CASES = {
-    "RLS": (RLS(), {**ALPHA, **GAMMA}),
+    "RLS": (rp.RLS(), {**ALPHA, **GAMMA}),
     "RankRLS": (RankRLS(), {**ALPHA, **GAMMA, "group_weight": ["equal", "pairs"]}),
     "RankRLS linear": (RankRLS(kernel="linear"), ALPHA),
-    "SparseRankRLS": (SparseRankRLS(random_state=3), {**ALPHA, **GAMMA, "n_basis": [0.1, 0.3]}),
+    "SparseRankRLS": (rp.SparseRankRLS(random_state=3), {**ALPHA, **GAMMA, "n_basis": [0.1, 0.3]}),
     "RankSVM": (RankSVM(tol=1e-9), {"C": [0.1, 5.0], **GAMMA, "loss": ["hinge"]}),
     "RankSVM linear": (RankSVM(kernel="linear", tol=1e-9), {"C": [0.1, 5.0]}),
-    "KMP": (KernelMatchingPursuit(**EVERY), {**RIDGE, **GAMMA, **SIZES}),
+    "KMP": (rp.KernelMatchingPursuit(**EVERY), {**RIDGE, **GAMMA, **SIZES}),
     "RP": (RankingPursuit(4, **EVERY), {**RIDGE, **GAMMA, "n_basis": None}),
     "RP prefit": (RankingPursuit(gamma=0.3, n_candidates=None, fitting="prefit"), SIZES),
     "RP tol": (RankingPursuit(gamma=0.3, **EVERY), {"tol": [None, 30.0], **SIZES, **RIDGE}),
@@ -76,13 +60,13 @@ CASES = {
         RankingPursuit(gamma=0.3, ridge=0.0, n_candidates=None),
         {"repeat": [False, True], "fitting": ["basic"], **SIZES},
     ),
-    "CRRP": (CombinedRankingRegressionPursuit(**EVERY), {"beta": [0.0, 0.3], **GAMMA, **SIZES}),
+    "CRRP": (rp.CombinedRankingRegressionPursuit(**EVERY), {"beta": [0.0, 0.3], **GAMMA, **SIZES}),
     "SSRP": (
-        SemiSupervisedRankingPursuit(3, random_state=0),
+        rp.SemiSupervisedRankingPursuit(3, random_state=0),
         {**RIDGE, "nu": [0.5, 2.0], **GAMMA, "n_basis": None, "fitting": ["basic", "backfit"]},
     ),
     "SSRP views": (
-        SemiSupervisedRankingPursuit(3, random_state=0),
+        rp.SemiSupervisedRankingPursuit(3, random_state=0),
         {"views": ["loss", "features", ["rbf", "linear"]], "gamma": [0.3]},
     ),
 }
@@ -120,7 +104,7 @@ def loop(model, table, X, y, groups, splits):
 def test_scores_are_those_of_a_loop_over_plain_estimators(name, grouped):
     (estimator, grid), (X, y, groups) = CASES[name], make_data(name, grouped)
     scored = np.flatnonzero(~np.isnan(y))
-    splitter = GroupKFold(3) if grouped else KFold(3)
+    splitter = ms.GroupKFold(3) if grouped else ms.KFold(3)
     of_scored = splitter.split(X[scored], groups=groups[scored] if grouped else None)
     splits = [(scored[train], scored[test]) for train, test in of_scored]
     search = PathCV(estimator, grid, cv=splitter, scoring="neg_mean_squared_error")
@@ -134,7 +118,7 @@ def test_scores_are_those_of_a_loop_over_plain_estimators(name, grouped):
     np.testing.assert_allclose(table["std_test_score"], expected.std(axis=0), rtol=1e-4, atol=1e-8)
     assert search.best_score_ == table["mean_test_score"].max()
     n_sizes = estimator.n_basis if "n_basis" in grid and grid["n_basis"] is None else 1
-    n_points = len(ParameterGrid({key: values or [0] for key, values in grid.items()}))
+    n_points = len(ms.ParameterGrid({key: values or [0] for key, values in grid.items()}))
     assert len(shown[0]) == n_points * n_sizes
     refitted = clone(estimator).set_params(**search.best_params_).fit(scaled, y, groups)
     np.testing.assert_allclose(search.predict(X), refitted.predict(scaled), rtol=1e-10)
@@ -143,11 +127,11 @@ def test_scores_are_those_of_a_loop_over_plain_estimators(name, grouped):
 def test_the_choice_is_that_of_a_grid_search():
     X, y, groups = make_data("RP")
     grid = [{"ridge": [0.1, 3.0], "n_basis": [2, 5]}, {"beta": [0.1, 0.9], "gamma": [0.2, 1.0]}]
-    options = {"cv": GroupKFold(4), "scoring": rankpursuit.group_scorer()}
-    estimator = CombinedRankingRegressionPursuit(3, gamma=1e-4, n_candidates=None)
+    options = {"cv": ms.GroupKFold(4), "scoring": rp.group_scorer()}
+    estimator = rp.CombinedRankingRegressionPursuit(3, gamma=1e-4, n_candidates=None)
     ours = PathCV(estimator, grid, scale=False, **options).fit(X, y, groups)
     with sklearn.config_context(enable_metadata_routing=True):
-        theirs = GridSearchCV(estimator, grid, **options).fit(X, y, groups=groups)
+        theirs = ms.GridSearchCV(estimator, grid, **options).fit(X, y, groups=groups)
     assert ours.best_params_ == theirs.best_params_
     assert ours.best_score_ == pytest.approx(theirs.best_score_)
     assert len(ours.cv_results_["mean_test_score"]) == len(theirs.cv_results_["mean_test_score"])
@@ -166,14 +150,14 @@ def test_results_do_not_depend_on_the_number_of_processes(capsys):
         {"ridge": [0.1, 1.0], "n_basis": None, "gamma": None},
         {"dictionary": ["additive"], "tol": [None, 1.0], "ridge": [0.5], "n_basis": None},
     ]
-    for estimator, values in ((RankingPursuit(20), grid), (RankSVM(kernel=kernel), None)):
+    for estimator, values in ((RankingPursuit(20), grid), (RankRLS(kernel=kernel), None)):
         searches = [PathCV(estimator, values, cv=3, n_jobs=n, verbose=1) for n in (1, 2)]
         one, two = (search.fit(X, y, groups) for search in searches)
         equal(one.cv_results_, two.cv_results_)
         np.testing.assert_array_equal(one.predict(X), two.predict(X))
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2 * (3 * 3 + 3)
-    assert lines[-4].startswith("[PathCV] dictionary='additive', tol=1.0, fold 3 of 3: ") or lines
+    assert lines[8].startswith("[PathCV] dictionary='additive', tol=1.0, fold 3 of 3: ")
 
 
 def kernel(X, Y):
@@ -182,22 +166,20 @@ def kernel(X, Y):
 
 def test_widths_one_by_one_have_the_scores_of_all_at_once(monkeypatch):
     for name in ("RankRLS", "SparseRankRLS", "RP", "SSRP"):
-        (estimator, grid), data = CASES[name], make_data(name)
-        together = PathCV(estimator, grid, cv=2).fit(*data)
-        monkeypatch.setattr("rankpursuit.estimators.path_cv._AT_ONCE", 1)
-        alone = PathCV(estimator, grid, cv=2).fit(*data)
-        monkeypatch.undo()
-        np.testing.assert_allclose(
-            alone.cv_results_["mean_test_score"], together.cv_results_["mean_test_score"]
-        )
+        search = PathCV(*CASES[name], cv=2)
+        together = search.fit(*make_data(name)).cv_results_["mean_test_score"]
+        with monkeypatch.context() as patch:
+            patch.setattr(path_cv, "_AT_ONCE", 1)
+            alone = search.fit(*make_data(name)).cv_results_["mean_test_score"]
+        np.testing.assert_allclose(alone, together)
 
 
 def test_candidates_of_a_held_out_fold_take_no_part_in_it():
     X, y, groups = make_data("RP")
     model = RankingPursuit(4, gamma=1e-4, n_candidates=30, random_state=0)
-    search = PathCV(model, {"n_basis": [4]}, scale=False, cv=GroupKFold(3)).fit(X, y, groups)
+    search = PathCV(model, {"n_basis": [4]}, scale=False, cv=ms.GroupKFold(3)).fit(X, y, groups)
     drawn = np.argsort(np.random.RandomState(0).random(60))[:30]
-    for place, (train, test) in enumerate(GroupKFold(3).split(X, y, groups)):
+    for place, (train, test) in enumerate(ms.GroupKFold(3).split(X, y, groups)):
         block = (X[train], y[train], groups[train])
         fold = clone(model).fit_blocks([block], candidates=X[np.intersect1d(drawn, train)])
         expected = pairwise_accuracy(y[test], fold.predict(X[test]), groups[test])
@@ -208,9 +190,9 @@ def test_a_group_of_huge_scores_costs_the_other_folds_no_digits():
     X, y, groups = make_data("RP")
     huge = np.where(groups == 0, 1e9 * y, y)
     model, scoring = RankingPursuit(4, gamma=0.4), "neg_mean_squared_error"
-    search = PathCV(model, {"n_basis": [4]}, cv=GroupKFold(3), scoring=scoring)
+    search = PathCV(model, {"n_basis": [4]}, cv=ms.GroupKFold(3), scoring=scoring)
     table, scaled = search.fit(X, huge, groups).cv_results_, StandardScaler().fit_transform(X)
-    splits = list(GroupKFold(3).split(X, y, groups))
+    splits = list(ms.GroupKFold(3).split(X, y, groups))
     expected = loop(model, table, scaled, huge, groups, splits)[:, 0]
     place = next(place for place, (_, test) in enumerate(splits) if 0 in groups[test])
     assert table[f"split{place}_test_score"][0] == pytest.approx(expected[place], rel=1e-12)
@@ -218,12 +200,30 @@ def test_a_group_of_huge_scores_costs_the_other_folds_no_digits():
 
 def test_precomputed_kernels_have_the_scores_of_their_values():
     X, y, groups = make_data("RP")
-    for model in (RankRLS(), RankSVM(), RankingPursuit(5), SparseRankRLS(9, random_state=0)):
-        gaussian = np.exp(-1e-4 * np.square(X[:, None] - X[None]).sum(axis=2))
+    gaussian = np.exp(-1e-4 * np.square(X[:, None] - X[None]).sum(axis=2))
+    for model in (RankRLS(), RankSVM(), RankingPursuit(5), rp.SparseRankRLS(9, random_state=0)):
         by_name = PathCV(model, {"gamma": [1e-4]}, scale=False).fit(X, y, groups)
         given = PathCV(clone(model).set_params(kernel="precomputed"), {}).fit(gaussian, y, groups)
         assert given.best_score_ == pytest.approx(by_name.best_score_)
-        assert given.best_params_ == {} and given.predict(gaussian[:5]).shape == (5,)
+
+
+def count_checks(model, *data):
+    """Return the number of arrays that scikit-learn checks, and of clones, in one fit."""
+    with (
+        mock.patch.object(validation, "check_array", wraps=validation.check_array) as checks,
+        mock.patch.object(path_cv, "clone", wraps=clone) as clones,
+    ):
+        model.fit(*data)
+    return checks.call_count, clones.call_count
+
+
+def test_data_are_checked_once_for_all_paths(data):
+    assert count_checks(RankRLS(), *data) == (2, 0)  # X and y
+    for model in (RankRLS(), RankSVM(), RankingPursuit(5)):
+        assert count_checks(PathCV(model), *data) == (2 + 2, 1)  # and StandardScaler checks X
+    few, many = (RankingPursuitCV(3, ridges=np.geomspace(0.1, 9.0, k)) for k in (2, 8))
+    assert count_checks(few, *data) == count_checks(many, *data)
+    assert count_checks(many, *data)[0] <= 25  # dictionaries check the points they are fitted to
 
 
 # What a search learns and shows
@@ -244,14 +244,14 @@ def test_a_search_can_be_repeated_kept_and_nested(data, search):
     equal(one_label.cv_results_, none.cv_results_)
     with sklearn.config_context(enable_metadata_routing=True):
         small = clone(search).set_params(cv=2)
-        scores = cross_val_score(small, X, y, params={"groups": groups}, cv=2)
+        scores = ms.cross_val_score(small, X, y, params={"groups": groups}, cv=2)
     assert np.isfinite(scores).all()
 
 
-@pytest.mark.parametrize("seed", [None, np.random.default_rng(3), np.random.RandomState(3)])
-def test_all_folds_have_one_seed_of_any_kind(data, seed):
-    model = PathCV(SparseRankRLS(random_state=seed)).fit(*data)
-    assert isinstance(model.best_estimator_.random_state, int)
+def test_all_folds_have_one_seed_of_any_kind(data):
+    for seed in (None, np.random.default_rng(3), np.random.RandomState(3)):
+        model = PathCV(rp.SparseRankRLS(random_state=seed)).fit(*data)
+        assert isinstance(model.best_estimator_.random_state, int)
 
 
 def test_weights_and_requests_of_the_estimator_reach_it(data):
@@ -259,10 +259,8 @@ def test_weights_and_requests_of_the_estimator_reach_it(data):
     weights = np.linspace(1.0, 9.0, 40)
     with sklearn.config_context(enable_metadata_routing=True):
         search = PathCV(RankRLS().set_fit_request(sample_weight=True), scoring="r2")
-        assert search.get_metadata_routing().consumes("fit", ["groups", "sample_weight", "x"]) == {
-            "groups",
-            "sample_weight",
-        }
+        consumed = search.get_metadata_routing().consumes("fit", ["groups", "sample_weight", "x"])
+    assert consumed == {"groups", "sample_weight"}
     weighted = clone(search).fit(X, y, groups, sample_weight=weights)
     assert weighted.best_score_ != search.fit(X, y, groups).best_score_
 
@@ -306,20 +304,13 @@ def test_a_search_reports_its_progress_to_callbacks(data):
     done = []
 
     class Recorder:
-        def setup(self, estimator, context):
-            done.append("setup")
-
-        def on_fit_task_begin(self, estimator, context):
-            pass
+        setup = teardown = on_fit_task_begin = lambda self, estimator, context: None
 
         def on_fit_task_end(self, estimator, context):
             done.append(context.task_name)
 
-        def teardown(self, estimator, context):
-            done.append("teardown")
-
     model = RankingPursuitCV(3, cv=4).set_callbacks(Recorder()).fit(*data)
-    assert done == ["setup", *["fold"] * 12, "refit", "fit", "teardown"]
+    assert done == [*["fold"] * 8, "refit", "fit"]
     equal(model.cv_results_, RankingPursuitCV(3, cv=4).fit(*data).cv_results_)
 
 
@@ -342,18 +333,18 @@ def test_a_number_of_folds_never_splits_a_group(labels, n_folds):
 
 
 Y = np.arange(12.0)
-GROUPS, THIRDS = np.repeat(["a", "b", "c", "d"], 3), list(KFold(3).split(Y))
+GROUPS, THIRDS = np.repeat(["a", "b", "c", "d"], 3), list(ms.KFold(3).split(Y))
 
 
 def test_splits_are_those_of_scikit_learn_and_keep_unscored_points_for_training():
     masks = [(np.isin(Y, train), np.isin(Y, test)) for train, test in THIRDS]
-    predefined = PredefinedSplit(np.repeat([0, 1, 2], 4))
-    for cv in (KFold(3), iter(THIRDS), masks, predefined):
+    predefined = ms.PredefinedSplit(np.repeat([0, 1, 2], 4))
+    for cv in (ms.KFold(3), iter(THIRDS), masks, predefined):
         np.testing.assert_equal(make_splits(cv, Y[:, None], Y, None), THIRDS)
-    shuffled = list(KFold(4, shuffle=True, random_state=0).split(Y))
+    shuffled = list(ms.KFold(4, shuffle=True, random_state=0).split(Y))
     np.testing.assert_equal(make_splits(4, Y[:, None], Y, None), shuffled)
     y = np.where(Y % 3 == 0, np.nan, Y)
-    for train, test in make_splits(list(GroupKFold(2).split(Y, Y, GROUPS)), Y, y, GROUPS):
+    for train, test in make_splits(list(ms.GroupKFold(2).split(Y, Y, GROUPS)), Y, y, GROUPS):
         assert {0, 3, 6, 9} <= set(train) and not {0, 3, 6, 9} & set(test)
     assert common_blocks([(np.arange(5), np.arange(6, 9))], GROUPS) is None  # a group is cut
 
@@ -366,7 +357,7 @@ HALVES = [(range(6), range(6, 12)), (range(6, 12), range(6))]
     [
         (5, GROUPS, "cv=5 folds need at least as many groups with scores; got n_groups = 4: lower"),
         (13, None, "cv=13 folds need at least as many samples with scores; got n_samples = 12"),
-        (KFold(3, shuffle=True, random_state=0), GROUPS, "keep groups whole; split 0 has group"),
+        (ms.KFold(3, shuffle=True, random_state=0), GROUPS, "keep groups whole; split 0 has group"),
         ([HALVES[0], (range(7), range(6, 12))], None, "split 1 has samples in both"),
         ([HALVES[0], (range(12), [])], None, "must hold pairs|split 1 has none in one of them"),
         ([HALVES[0]], None, "at least two splits; got 1"),
@@ -378,38 +369,6 @@ HALVES = [(range(6), range(6, 12)), (range(6, 12), range(6))]
 def test_bad_splits_are_refused(cv, groups, message):
     with pytest.raises(ValueError, match=message):
         make_splits(cv, Y[:, None], Y, groups)
-
-
-def choose(scores, selection, **axes):
-    points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
-    table = score_table(points, np.reshape(scores, (len(scores), -1)).astype(float))
-    return tuple(points[choose_row(table, selection)].values())
-
-
-def spread(means, width):
-    """Three folds with these means, each with the standard error width / sqrt(3)."""
-    return np.array(means) + np.multiply.outer([-1.0, 0.0, 1.0], np.full(np.shape(means), width))
-
-
-def test_the_choice_is_the_best_or_the_simplest_within_one_standard_error():
-    means, sizes = [0.70, 0.785, 0.79, 0.80, 0.795], [1, 2, 3, 4, 5]
-    assert choose(spread(means, 0.0346), "best", n_basis=sizes) == (4,)
-    assert choose(spread(means, 0.0346), "sparsest", n_basis=sizes) == (2,)
-    assert choose(spread(means, 0.0087), "sparsest", n_basis=sizes) == (4,)
-    uneven = [[0.70, 0.80], [0.72, 0.80], [0.95, 0.80]]  # the error that counts is the best one's
-    assert choose(uneven, "sparsest", n_basis=[1, 2]) == (2,)
-    axes = {"gamma": [0.1, 1.0], "ridge": [0.5, 8.0, 2.0], "n_basis": [1, 2]}
-    scores = np.zeros((3, 2, 3, 2))
-    assert choose(scores, "best", **axes) == choose(scores, "sparsest", **axes) == (0.1, 0.5, 1)
-    scores[:, 0] = scores[:, :, 1] = -1.0
-    assert choose(scores, "best", **axes) == (1.0, 2.0, 1)
-    assert choose([[0.3, 0.3 + 1e-16]] * 2, "best", n_basis=[5, 9]) == (5,)  # rounding
-    assert choose([[np.nan] * 2, [0.2, 0.4]], "best", alpha=[1.0, 2.0]) == (2.0,)  # two folds
-    assert choose([[np.nan, 0.1], [0.9, 0.2]], "best", alpha=[1.0, 2.0]) == (2.0,)
-    table = score_table([{"C": 1.0}] * 4, np.array([[1.0, 3.0, 3.0, 2.0]]))
-    assert table["rank_test_score"].tolist() == [4, 1, 1, 3]
-    with pytest.raises(ValueError, match="scoring is undefined in every fold"):
-        choose(np.full((3, 2), np.nan), "best", alpha=[1.0, 2.0])
 
 
 def rank(**parameters):
@@ -433,10 +392,13 @@ def rank(**parameters):
         (rank(grid=[]), "grid must be a dict, a list of dicts or None"),
         (rank(grid=[3]), "grid must be a dict, or a list of dicts; it holds 3"),
         (rank(grid={"kernel": ["linear"], "gamma": None}), "searched with the kernel 'linear'"),
-        (lambda: PathCV(GridSearchCV(RLS(), {})), "estimator must be an estimator of rankpursuit"),
+        (
+            lambda: PathCV(ms.GridSearchCV(rp.RLS(), {})),
+            "estimator must be an estimator of rank",
+        ),
         (lambda: PathCV(RankingPursuit(scale=True)), "scale of the estimator must be False"),
         (lambda: PathCV(RankingPursuit(33)), "n_basis=33 is more than the 32 .* n_candidates or"),
-        (lambda: PathCV(SparseRankRLS(), {"n_basis": [5, 33]}), "32 candidates .* or raise cv"),
+        (lambda: PathCV(rp.SparseRankRLS(), {"n_basis": [5, 33]}), "32 candidates .* or raise cv"),
         (lambda: RankingPursuitCV(dictionary="pairs", gammas=[1.0]), "with dictionary='pairs'"),
         (lambda: RankingPursuitCV(ridges=[]), "ridges must be a list in which each item is"),
     ],

@@ -1,6 +1,5 @@
 """Groups on their way through scikit-learn: where they arrive, and where their loss is told."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -13,7 +12,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rankpursuit import (
-    RLS,
     RankingPursuit,
     RankRLS,
     SemiSupervisedRankingPursuit,
@@ -101,22 +99,6 @@ def test_a_search_without_a_scorer_scores_inside_groups(routing, data, estimator
     assert search.score(X, y, groups=groups) == search.best_estimator_.score(X, y, groups=groups)
 
 
-@pytest.mark.parametrize("estimator", [RankRLS(), RLS()], ids=id_of)
-def test_cross_validation_with_all_scorers_at_once(routing, data, estimator):
-    X, y, groups = data
-    found = cross_validate(
-        estimator,
-        X,
-        y,
-        scoring={name: scorer for name, (scorer, _) in SCORERS.items()},
-        cv=GroupKFold(2),
-        params={"groups": groups},
-    )
-    for name, (_, measure) in SCORERS.items():
-        expected = by_hand(estimator, X, y, groups, measure)
-        np.testing.assert_allclose(found[f"test_{name}"], expected, err_msg=name)
-
-
 @each_scorer
 def test_scorers_and_pipelines_pass_groups_to_predict(routing, data, name):
     X, y, groups = data
@@ -147,27 +129,6 @@ def test_scorers_and_pipelines_pass_groups_to_predict(routing, data, name):
             predict(X)
     with pytest.raises(ValueError, match=r"cross_val_predict, .* pass none: fit and predict each"):
         cross_val_predict(model, X, y, cv=GroupKFold(2), params={"groups": groups})
-
-
-def test_groups_for_splitting_only_do_not_scale_in_groups(data):
-    X, y, groups = data
-    model = RankingPursuit(4, scale="group")
-    with pytest.raises(ValueError, match=r"needs the groups .*enable_metadata_routing=True"):
-        cross_val_predict(model, X, y, groups=groups, cv=GroupKFold(2))
-
-
-@each_scorer
-def test_a_search_with_a_scorer_chooses_by_it_and_in_parallel(routing, data, name):
-    X, y, groups = data
-    scorer, measure = SCORERS[name]
-    search = GridSearchCV(
-        RankRLS(), {"alpha": [0.1, 1e6]}, scoring=scorer, cv=GroupKFold(2), n_jobs=2
-    ).fit(X, y, groups=groups)
-    expected = [
-        np.mean(by_hand(RankRLS(alpha=alpha), X, y, groups, measure)) for alpha in (0.1, 1e6)
-    ]
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected)
-    assert search.score(X, y, groups=groups) == measure(y, search.predict(X), groups)
 
 
 @each_scorer
@@ -203,15 +164,6 @@ def test_a_scorer_that_no_groups_reach_refuses_and_tells_the_remedy(data, name):
     assert np.isnan(search.cv_results_["mean_test_score"]).all()
 
 
-def test_a_scorer_of_whole_test_sets_needs_no_groups(data):
-    X, y, _ = data
-    model = RankRLS().fit(X, y)
-    found = ndcg_scorer(k=4, gain="shifted", grouped=False)(model, X, y)
-    assert found == 1 - ndcg_error(y, model.predict(X), k=4, gain="shifted")
-    found = cross_validate(model, X, y, scoring=kendall_scorer(grouped=False))
-    assert np.isfinite(found["test_score"]).all()
-
-
 def test_a_scorer_of_whole_test_sets_lets_the_splitter_have_the_groups(routing, data):
     X, y, groups = data
     scorer = kendall_scorer(grouped=False)
@@ -226,12 +178,6 @@ def test_what_an_ndcg_scorer_counts_for_an_empty_group(routing):
     model = RankRLS(kernel="linear").fit(X, [0, 1, 2, 3], groups)
     for empty, expected in ((1.0, 1.0), (0.0, 0.5), (None, 1.0)):
         assert ndcg_scorer(empty=empty)(model, X, y, groups=groups) == expected
-
-
-@each_scorer
-def test_a_scorer_can_be_pickled_and_cloned(name):
-    scorer, _ = SCORERS[name]
-    assert repr(pickle.loads(pickle.dumps(scorer))) == repr(scorer)
 
 
 @pytest.mark.parametrize(
@@ -250,23 +196,6 @@ def test_wrong_options_are_refused_before_any_fold(make, options, said):
 
 
 @each_ranker
-def test_groups_given_to_the_step_by_name_but_lost_to_its_score_are_told(data, estimator):
-    X, y, groups = data
-    model = make_pipeline(StandardScaler(), clone(estimator))
-    model.fit(X, y, **{f"{model.steps[-1][0]}__groups": groups})
-    with pytest.raises(ValueError, match="fitted to 5 groups but is scored without groups"):
-        model.score(X, y, groups=groups)  # which scikit-learn drops without the routing
-
-
-def test_groups_that_a_search_without_routing_lost_are_told_when_its_model_is_scored(data):
-    X, y, groups = data
-    search = GridSearchCV(RankRLS(), {"alpha": [1.0]}, cv=GroupKFold(2)).fit(X, y, groups=groups)
-    assert search.best_estimator_.n_groups_ == 1
-    with pytest.warns(UserWarning, match="within 5 groups but was fitted without groups"):
-        search.best_estimator_.score(X, y, groups)
-
-
-@each_ranker
 def test_nothing_is_told_where_no_groups_are_lost(data, estimator):
     X, y, groups = data
     with warnings.catch_warnings():
@@ -279,16 +208,6 @@ def test_nothing_is_told_where_no_groups_are_lost(data, estimator):
         assert model.n_groups_ == 5
         model.score(X, y, groups)
         model.score(X[:8], y[:8], groups[:8])
-
-
-@each_ranker
-def test_a_score_of_other_lengths_is_refused(data, estimator):
-    X, y, groups = data
-    model = clone(estimator).fit(X, y, groups)
-    with pytest.raises(ValueError, match="y has 39 scores for 40 samples"):
-        model.score(X, y[1:], groups)
-    with pytest.raises(ValueError, match="one label for each of the 40 samples; got 39"):
-        model.score(X, y, groups[1:])
 
 
 @pytest.mark.parametrize("name", ["RankRLS", "RankSVM"])

@@ -44,28 +44,11 @@ def test_prediction_is_the_mean_of_the_views(data):
     np.testing.assert_allclose(list(model.staged_predict(X))[-1], model.predict(X))
 
 
-def test_one_view_is_ranking_pursuit(data):
-    X, _, y = data
-    model = SemiSupervisedRankingPursuit(n_basis=9, n_views=1).fit(X, y)
-    supervised = RankingPursuit(n_basis=9, fitting="basic", ridge=0.0).fit(X, y)
-    np.testing.assert_array_equal(model.basis_[0], supervised.basis_)
-    np.testing.assert_allclose(model.predict(X), supervised.predict(X), rtol=1e-9, atol=1e-12)
-
-
 def test_views_of_points_have_no_point_in_common_and_use_unscored_ones(data):
     X, y, _ = data
     model = SemiSupervisedRankingPursuit(n_basis=1.0, random_state=0).fit(X, y)
     assert not set(model.basis_[0]) & set(model.basis_[1])
     assert np.isnan(y[np.concatenate(model.basis_)]).any()
-
-
-def test_one_view_of_the_loss_is_one_view_of_the_points(data):
-    X, y, _ = data
-    points, loss = (
-        SemiSupervisedRankingPursuit(n_basis=9, n_views=1, views=views).fit(X, y)
-        for views in ("points", "loss")
-    )
-    np.testing.assert_array_equal(loss.predict(X), points.predict(X))
 
 
 @pytest.mark.parametrize("n_candidates", [None, 10])
@@ -96,17 +79,6 @@ def test_without_agreement_a_view_of_the_loss_is_ranking_pursuit_on_its_own_poin
         np.testing.assert_allclose(alone.coef_, model.coef_[view], rtol=1e-8)
 
 
-def test_groups_count_in_the_loss_of_each_view(data):
-    X, y, _ = data
-    groups = np.arange(36) % 2
-    shifted = y + 100.0 * groups
-    one, other = (
-        SemiSupervisedRankingPursuit(views="loss", random_state=0).fit(X, scores, groups)
-        for scores in (y, shifted)
-    )
-    np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-6, atol=1e-8)
-
-
 def test_a_view_without_a_pair_in_its_loss_is_refused(data):
     X, _, _ = data
     few = np.full(36, np.nan)
@@ -127,25 +99,6 @@ def test_shared_basis_chooses_the_same_points_for_all_views(data):
     ).fit(X, y)
     np.testing.assert_array_equal(model.basis_[0], model.basis_[1])
     assert not np.allclose(model.coef_[0], model.coef_[1])
-
-
-def test_without_unscored_points_the_views_agree_on_the_scored_ones(data):
-    X, _, y = data
-    apart, close = (
-        SemiSupervisedRankingPursuit(n_basis=6, nu=nu, random_state=0).fit(X, y)
-        for nu in (0.0, 100.0)
-    )
-    assert disagreement(close, X) < 0.5 * disagreement(apart, X)
-
-
-def test_score_passes_over_unscored_points(data):
-    X, y, truth = data
-    model = SemiSupervisedRankingPursuit(random_state=0).fit(X, y)
-    scored = ~np.isnan(y)
-    assert model.score(X, y) == model.score(X[scored], truth[scored])
-    groups = np.arange(36) % 2
-    model.fit(X, y, groups)
-    assert model.score(X, y, groups) == model.score(X[scored], truth[scored], groups[scored])
 
 
 def test_scores_that_cannot_be_learned_from_are_refused(data):

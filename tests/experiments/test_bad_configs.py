@@ -51,166 +51,114 @@ def test_the_config_that_the_bad_ones_are_made_of_is_good(good):
     jsonschema.validate(yaml.safe_load(GOOD), json_schema())
 
 
-# What is set in a good config, and what is said of it. A value that JSON Schema cannot tell from a
-# good one (it compares no two numbers) stands in the second list.
+# What is set in a good config, and what is said of it after the key. A value that JSON Schema
+# cannot tell from a good one (it compares no two numbers) stands in the second list.
 BAD_FOR_EDITORS_TOO = [
-    # the experiment
-    ("nme=x", "nme: unknown key; did you mean name?"),
-    ("protcol={}", "protcol: unknown key; did you mean protocol?"),
+    ("nme=x", ": unknown key; did you mean name?"),
+    ("protcol={}", ": unknown key; did you mean protocol?"),
     (
         "colour=red",
-        "colour: unknown key; choose from name, table, data, protocol, kernel, ties, metrics, "
+        ": unknown key; choose from name, table, data, protocol, kernel, ties, metrics, "
         "tuning, tuning_on, offset, repeats, seed, algorithms, extends",
     ),
-    ("name=two words", 'name: expected letters, digits, _ and -, got "two words"'),
-    ("name=../up", 'name: expected letters, digits, _ and -, got "../up"'),
-    ("name=3", "name: expected a valid string, got 3"),
-    ("name=''", 'name: expected letters, digits, _ and -, got ""'),
-    ("table=6", "table: expected less than or equal to 5, got 6"),
-    ("repeats=ten", 'repeats: expected a valid integer, got "ten"'),
-    ("repeats=true", "repeats: expected a valid integer, got true"),
-    ("repeats=2.5", "repeats: expected a valid integer, got 2.5"),
-    ("repeats=[2]", "repeats: expected a valid integer, got [2]"),
-    ("repeats=0", "repeats: expected greater than or equal to 1, got 0"),
-    ("seed=-1", "seed: expected greater than or equal to 0, got -1"),
-    ("seed=4294967296", "seed: expected less than or equal to 4294967295, got 4294967296"),
-    ("ties=some", 'ties: expected half, all or untied, got "some"'),
-    ("offset=mean", 'offset: expected raw or training_mean, got "mean"'),
-    ("metrics=[]", "metrics: expected at least one, got []"),
-    ("metrics=disagreement", 'metrics: expected a list, got "disagreement"'),
+    ("name=two words", ': expected letters, digits, _ and -, got "two words"'),
+    ("name=../up", ': expected letters, digits, _ and -, got "../up"'),
+    ("name=3", ": expected a valid string, got 3"),
+    ("repeats=ten", ': expected a valid integer, got "ten"'),
+    ("repeats=true", ": expected a valid integer, got true"),
+    ("repeats=0", ": expected greater than or equal to 1, got 0"),
+    ("seed=-1", ": expected greater than or equal to 0, got -1"),
+    ("ties=some", ': expected half, all or untied, got "some"'),
+    ("metrics=[]", ": expected at least one, got []"),
     (
         "metrics=[accuracy]",
-        'metrics[0]: unknown metric "accuracy"; choose from disagreement, squared_error, ndcg',
+        '[0]: unknown metric "accuracy"; choose from disagreement, squared_error, ndcg',
     ),
-    # data
-    ("data=jester", 'data: expected a mapping, got "jester"'),
-    ("data={}", "data.name: required, but not given"),
-    ("data={name: jster}", 'data.name: unknown name "jster"; did you mean jester?'),
-    ("data={name: ratings}", "data.path: required, but not given"),
-    ("data={name: jester, path: 3}", "data.path: expected a valid string, got 3"),
-    ("data.n_user=5", "data.n_user: unknown key; did you mean n_users?"),
-    ("data.scale=points", 'data.scale: expected jokes or stars, got "points"'),
-    ("data.noise=-0.5", "data.noise: expected greater than or equal to 0, got -0.5"),
-    # protocol
-    ("protocol=paper", 'protocol: expected a mapping, got "paper"'),
-    ("protocol.test_user=5", "protocol.test_user: unknown key; did you mean test_users?"),
-    ("protocol.test_users=0", "protocol.test_users: expected greater than or equal to 1, got 0"),
-    ("protocol.test_users=50%", 'protocol.test_users: expected a valid integer, got "50%"'),
-    ("protocol.groups=[]", "protocol.groups: expected at least one, got []"),
-    ("protocol.groups=20-40", 'protocol.groups: expected a list, got "20-40"'),
-    (
-        "protocol.groups=[[20, 40], [60]]",
-        "protocol.groups[1]: expected two integers, 1 <= low <= high, got [60]",
-    ),
-    (
-        "protocol.groups=[[0, 40]]",
-        "protocol.groups[0]: expected two integers, 1 <= low <= high, got [0, 40]",
-    ),
-    ("protocol.train_share=1", "protocol.train_share: expected less than 1, got 1"),
-    ("protocol.train_share=half", 'protocol.train_share: expected a valid number, got "half"'),
-    ("protocol.scored_share=0.0", "protocol.scored_share: expected greater than 0, got 0.0"),
-    ("protocol.fill=mode", 'protocol.fill: expected median, mean or zero, got "mode"'),
-    # kernel
-    ("kernel.parameter=width", 'kernel.parameter: expected sigma or gamma, got "width"'),
-    ("kernel.widths=[]", "kernel.widths: expected a list of numbers, got []"),
-    ("kernel.widths=[1, -2]", "kernel.widths: expected a list of positive numbers, got [1, -2]"),
-    ("kernel.widths=[0]", "kernel.widths: expected a list of positive numbers, got [0]"),
-    ("kernel.widths=wide", 'kernel.widths: expected a list of numbers, got "wide"'),
-    ("kernel.widths=[1, 1]", "kernel.widths: expected distinct values, got [1, 1]"),
-    ("kernel.widths.too=3", "kernel.widths.too: unknown key; did you mean to?"),
-    ("kernel.widths.to=high", 'kernel.widths.to: expected a number, got "high"'),
-    ("kernel.widths.step=0", "kernel.widths.step: expected greater than 0, got 0"),
-    ("kernel.widths={from: 1}", "kernel.widths.to: required, but not given"),
-    # algorithms
-    ("algorithms=[rls]", 'algorithms: expected a mapping with at least one algorithm, got ["rls"]'),
-    ("algorithms.rls=1", "algorithms.rls: expected a mapping, got 1"),
-    (
-        "algorithms.rank_svn={C: [1]}",
-        "algorithms.rank_svn: unknown algorithm; did you mean rank_svm?" + PLUGIN,
-    ),
-    (
-        "algorithms.x={n_basis: 3}",
-        f"algorithms.x: unknown algorithm; choose from {METHODS}{PLUGIN}",
-    ),
+    ("data={}", ".name: required, but not given"),
+    ("data={name: jster}", '.name: unknown name "jster"; did you mean jester?'),
+    ("data={name: ratings}", ".path: required, but not given"),
+    ("data.n_user=5", ": unknown key; did you mean n_users?"),
+    ("data.scale=points", ': expected jokes or stars, got "points"'),
+    ("data.noise=-0.5", ": expected greater than or equal to 0, got -0.5"),
+    ("protocol.test_user=5", ": unknown key; did you mean test_users?"),
+    ("protocol.test_users=0", ": expected greater than or equal to 1, got 0"),
+    ("protocol.groups=[]", ": expected at least one, got []"),
+    ("protocol.groups=[[20, 40], [60]]", "[1]: expected two integers, 1 <= low <= high, got [60]"),
+    ("protocol.train_share=1", ": expected less than 1, got 1"),
+    ("protocol.fill=mode", ': expected median, mean or zero, got "mode"'),
+    ("kernel.parameter=width", ': expected sigma or gamma, got "width"'),
+    ("kernel.widths=[]", ": expected a list of numbers, got []"),
+    ("kernel.widths=[1, -2]", ": expected a list of positive numbers, got [1, -2]"),
+    ("kernel.widths=[1, 1]", ": expected distinct values, got [1, 1]"),
+    ("kernel.widths.too=3", ": unknown key; did you mean to?"),
+    ("kernel.widths.step=0", ": expected greater than 0, got 0"),
+    ("kernel.widths={from: 1}", ".to: required, but not given"),
+    ("algorithms=[rls]", ': expected a mapping with at least one algorithm, got ["rls"]'),
+    ("algorithms.rls=1", ": expected a mapping, got 1"),
+    ("algorithms.rank_svn={C: [1]}", ": unknown algorithm; did you mean rank_svm?" + PLUGIN),
+    ("algorithms.x={n_basis: 3}", f": unknown algorithm; choose from {METHODS}{PLUGIN}"),
     (
         "algorithms.x={method: rank_rsl, lambda: 1}",
-        'algorithms.x.method: unknown method "rank_rsl"; did you mean rank_rls?' + PLUGIN,
-    ),
-    (
-        "algorithms.rls.method=rank_rls",
-        "algorithms.rls: rls is a method: use another label for rank_rls",
+        '.method: unknown method "rank_rsl"; did you mean rank_rls?' + PLUGIN,
     ),
     (
         "algorithms.my rls={method: rls, lambda: 1}",
-        'algorithms.my rls: expected letters, digits, _ and -, got "my rls"',
+        ': expected letters, digits, _ and -, got "my rls"',
     ),
-    (
-        "algorithms.rank_svm.C=[-1]",
-        "algorithms.rank_svm.C: expected a list of positive numbers, got [-1]",
-    ),
-    (
-        "algorithms.rank_svm.loss=square",
-        'algorithms.rank_svm.loss: expected hinge or squared_hinge, got "square"',
-    ),
-    ("algorithms.rls.lambdas=1", "algorithms.rls.lambdas: unknown key; did you mean lambda?"),
-    ("algorithms.rls.C=1", "algorithms.rls.C: unknown key; choose from method, lambda"),
-    (
-        "algorithms.ranking_pursuit.fitting=fast",
-        'algorithms.ranking_pursuit.fitting: expected basic, backfit or prefit, got "fast"',
-    ),
-    (
-        "algorithms.ranking_pursuit.n_basis=[0.5, 1.5]",
-        f"algorithms.ranking_pursuit.n_basis: {SHARES_OR_COUNTS}, got [0.5, 1.5]",
-    ),
-    (
-        "algorithms.ranking_pursuit.repeat=1",
-        "algorithms.ranking_pursuit.repeat: expected a valid boolean, got 1",
-    ),
-    (
-        "algorithms.ranking_pursuit.ridge=-1",
-        "algorithms.ranking_pursuit.ridge: expected a list of numbers of at least 0, got -1",
-    ),
+    ("algorithms.rank_svm.C=[-1]", ": expected a list of positive numbers, got [-1]"),
+    ("algorithms.rank_svm.loss=square", ': expected hinge or squared_hinge, got "square"'),
+    ("algorithms.rls.lambdas=1", ": unknown key; did you mean lambda?"),
+    ("algorithms.rls.C=1", ": unknown key; choose from method, lambda"),
+    ("algorithms.ranking_pursuit.n_basis=[0.5, 1.5]", f": {SHARES_OR_COUNTS}, got [0.5, 1.5]"),
+    ("algorithms.ranking_pursuit.repeat=1", ": expected a valid boolean, got 1"),
+    ("algorithms.ranking_pursuit.ridge=-1", ": expected a list of numbers of at least 0, got -1"),
     (
         "algorithms.semi_supervised_ranking_pursuit.nu=[-1]",
-        "algorithms.semi_supervised_ranking_pursuit.nu: expected a list of numbers of at least 0, "
-        "got [-1]",
+        ": expected a list of numbers of at least 0, got [-1]",
     ),
     (
         "algorithms.semi_supervised_ranking_pursuit.fitting=prefit",
-        "algorithms.semi_supervised_ranking_pursuit.fitting: expected basic or backfit, "
-        'got "prefit"',
-    ),
-    (
-        "algorithms.semi_supervised_ranking_pursuit.n_views=0",
-        "algorithms.semi_supervised_ranking_pursuit.n_views: expected greater than or equal to 1, "
-        "got 0",
+        ': expected basic or backfit, got "prefit"',
     ),
     (
         "algorithms.x={method: combined_ranking_regression_pursuit, n_basis: 3, beta: 2}",
-        "algorithms.x.beta: expected a list of numbers from 0 to 1, got 2",
+        ".beta: expected a list of numbers from 0 to 1, got 2",
     ),
 ]
-BAD = [
-    *BAD_FOR_EDITORS_TOO,
-    ("algorithms={}", "algorithms: expected a mapping with at least one algorithm, got {}"),
-    ("algorithms.rank_svm={loss: hinge}", "algorithms.rank_svm.C: required, but not given"),
-    ("repeats=", "repeats: expected a valid integer, got null"),
-    ("repeats=2.0", "repeats: expected a valid integer, got 2.0"),
+BAD_BY_NUMBERS = [
+    ("algorithms={}", ": expected a mapping with at least one algorithm, got {}"),
+    ("algorithms.rank_svm={loss: hinge}", ".C: required, but not given"),
+    ("repeats=", ": expected a valid integer, got null"),
     (
         "metrics=[disagreement, disagreement]",
-        'metrics: expected distinct values, got ["disagreement", "disagreement"]',
+        ': expected distinct values, got ["disagreement", "disagreement"]',
     ),
     (
         "protocol.groups=[[20, 40], [60, 40]]",
-        "protocol.groups[1]: expected two integers, 1 <= low <= high, got [60, 40]",
-    ),
-    (
-        "protocol.groups=[[20, 40], [20, 40]]",
-        "protocol.groups: expected distinct values, got [[20, 40], [20, 40]]",
+        "[1]: expected two integers, 1 <= low <= high, got [60, 40]",
     ),
     (
         "protocol.test_user_bounds=[300, 50]",
-        "protocol.test_user_bounds: expected two integers, 1 <= low <= high, got [300, 50]",
+        ": expected two integers, 1 <= low <= high, got [300, 50]",
+    ),
+    ("protocol.train_share=.nan", ": expected a finite number, got NaN"),
+    (
+        "algorithms.ranking_pursuit={n_basis: 3, fitting: backfit, repeat: true}",
+        ".repeat: expected false with backfit fitting, got true",
+    ),
+    ("algorithms.ranking_pursuit.n_basis=[0.5, 1]", f": {SHARES_OR_COUNTS}, got [0.5, 1]"),
+    ("algorithms.rank_svn=null", ": no such algorithm to drop; did you mean rank_svm?"),
+    ("repeats", ": expected key=value, such as protocol.test_users=50"),
+    ("seed.low=3", ": no such key: seed is 1, not a mapping"),
+]
+BAD = [
+    (override, override.partition("=")[0] + said)
+    for override, said in BAD_FOR_EDITORS_TOO + BAD_BY_NUMBERS
+]
+BAD += [
+    (
+        "algorithms.rls.method=rank_rls",
+        "algorithms.rls: rls is a method: use another label for rank_rls",
     ),
     (
         "protocol.test_user_bounds=[3, 300]",
@@ -218,29 +166,9 @@ BAD = [
         "each must be at least 2: change train_share, scored_share or the lower bound of "
         "test_user_bounds",
     ),
-    ("protocol.train_share=.nan", "protocol.train_share: expected a finite number, got NaN"),
     ("kernel.widths.from=5", "kernel.widths: expected from <= to, got from 5 to 2"),
-    ("kernel.widths=[.inf]", "kernel.widths: expected a list of numbers, got [Infinity]"),
-    ("kernel.widths.base=-1", "kernel.widths.base: expected greater than 0, got -1"),
-    (
-        "algorithms.ranking_pursuit={n_basis: 3, fitting: backfit, repeat: true}",
-        "algorithms.ranking_pursuit.repeat: expected false with backfit fitting, got true",
-    ),
-    (
-        "algorithms.ranking_pursuit.n_basis=[0.5, 1]",
-        f"algorithms.ranking_pursuit.n_basis: {SHARES_OR_COUNTS}, got [0.5, 1]",
-    ),
-    # overrides
-    (
-        "algorithms.rank_svn=null",
-        "algorithms.rank_svn: no such algorithm to drop; did you mean rank_svm?",
-    ),
-    ("repeats", "repeats: expected key=value, such as protocol.test_users=50"),
-    ("=3", "=3: expected key=value, such as protocol.test_users=50"),
     ("a..b=3", "a..b=3: expected key=value, such as protocol.test_users=50"),
     ("extends=a.yaml", "extends=a.yaml: extends is allowed in a file only"),
-    ("seed.low=3", "seed.low: no such key: seed is 1, not a mapping"),
-    ("seed=[1", "seed=[1, line 1: expected ',' or ']', but got '<stream end>'"),
     (
         "seed=!!python/object/apply:os.system [true]",
         "seed=!!python/object/apply:os.system [true], line 1: could not "
@@ -287,13 +215,6 @@ def test_all_errors_of_a_grid_are_told_at_once(good):
     ]
 
 
-def test_all_wrong_overrides_are_told_at_once(good):
-    assert errors_of(good, ("seed", "seed.low=3")) == [
-        "seed: expected key=value, such as protocol.test_users=50",
-        "seed.low: no such key: seed is 1, not a mapping",
-    ]
-
-
 def test_what_is_missing_is_told(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text("seed: 1\n", encoding="utf-8")
@@ -302,14 +223,8 @@ def test_what_is_missing_is_told(tmp_path):
     ]
 
 
-def test_a_long_value_is_cut(good):
-    [error] = errors_of(good, (f"ties={'x' * 1000}",))
-    assert error == f'ties: expected half, all or untied, got "{"x" * 66}...'
-
-
 FILES = [
     ("", "{file}: expected a mapping of keys, got null"),
-    ("- a\n- b\n", '{file}: expected a mapping of keys, got ["a", "b"]'),
     (
         "just text\n",
         '{file}: expected a mapping of keys, got "just text"; for a file of ratings: '
@@ -317,9 +232,7 @@ FILES = [
     ),
     ("name: x\nseed: [1, 2\n", "{file}, line 3: expected ',' or ']', but got '<stream end>'"),
     ("name: x\n\tseed: 1\n", "{file}, line 2: found character '\\t' that cannot start any token"),
-    ("name: x\nseed 1\n", "{file}, line 3: could not find expected ':'"),
     ("name: x\nname: y\n", "{file}, line 2: the key name is also on line 1"),
-    ("a:\n  b: 1\n  c: 2\n  b: 3\n", "{file}, line 4: the key b is also on line 2"),
     ("name: *nobody\n", "{file}, line 1: found undefined alias 'nobody'"),
     ("? [a]\n: b\n", "{file}, line 1: found unhashable key"),
     ("name: x\n---\nname: y\n", "{file}, line 2: but found another document"),
@@ -328,12 +241,6 @@ FILES = [
         "{file}, line 1: could not determine a constructor for the tag "
         "'tag:yaml.org,2002:python/object/apply:os.system'",
     ),
-    (
-        "name: x\nseed: !!python/name:os.system\n",
-        "{file}, line 2: could not determine a constructor for the tag "
-        "'tag:yaml.org,2002:python/name:os.system'",
-    ),
-    ("name: !mine x\n", "{file}, line 1: could not determine a constructor for the tag '!mine'"),
     ("extends: [a, b]\n", 'extends: expected a name or the path of a file, got ["a", "b"]'),
     (
         "extends: nowhere.yaml\n",
@@ -345,16 +252,9 @@ FILES = [
         "{folder}/base/paper.yaml: no such file; did you mean paper, which comes with rankpursuit?",
     ),
     ("extends: confg.yaml\n", "{folder}/confg.yaml: no such file; did you mean {file}?"),
-    (
-        "extends: config.yaml\n",
-        "{file}: circular extends: config.yaml -> config.yaml",
-    ),
     ("extends: .\n", "{folder}: cannot be read: Is a directory"),
     ("seed: !!int x\n", "{file}: invalid literal for int() with base 10: 'x'"),
-    ("seed: !!bool abc\n", "{file}: 'abc'"),
-    ('extends: "a\\0b"\n', 'extends: expected a name or the path of a file, got "a\\u0000b"'),
     ('extends: "a\\uD800b"\n', 'extends: expected a name or the path of a file, got "a\\ud800b"'),
-    ("extends: ''\n", 'extends: expected a name or the path of a file, got ""'),
 ]
 
 
@@ -367,22 +267,10 @@ def test_a_file_that_cannot_be_read_is_refused_with_its_line(tmp_path, monkeypat
     assert list(tmp_path.iterdir()) == [path]  # nothing ran
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
-    advice = "; `rp-run --list` lists those that come with rankpursuit"
-    assert errors_of(tmp_path / "none.yaml") == [f"{tmp_path}/none.yaml: no such file{advice}"]
-
-
 def test_a_file_that_is_not_text_is_refused(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_bytes(b"name: \xff\xfe\n")
     assert errors_of(path) == [f"{path}: not a text file in UTF-8"]
-
-
-def test_a_control_character_is_refused(tmp_path):
-    path = tmp_path / "config.yaml"
-    path.write_bytes(b"name: \x00\n")
-    [error] = errors_of(path)
-    assert error.startswith(f"{path}: unacceptable character #x0000")
 
 
 def test_a_file_nested_too_deeply_is_refused(tmp_path):

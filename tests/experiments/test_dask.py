@@ -86,17 +86,6 @@ def test_it_waits_for_a_first_worker_and_tells_so(dask):
     assert told[1] == f"no worker; waiting 600 seconds for one. Start it with: {remedy}"
 
 
-def test_it_does_not_wait_for_a_first_worker_for_ever(dask):
-    dask.end_workers()
-    told = []
-    with (
-        Dask(dask.address, told.append, 1) as cluster,
-        pytest.raises(RunError, match="the cluster had no worker for 1 seconds"),
-    ):
-        cluster.check(run_of(small_config()).experiment.data)
-    assert told[1].startswith("no worker; waiting 1 seconds for one. ")
-
-
 def test_workers_that_are_all_gone_are_told_of_and_what_was_finished_comes_first(dask):
     run, told = run_of(small_config()), []
     dask.end_workers()
@@ -114,29 +103,6 @@ def test_workers_that_are_all_gone_are_told_of_and_what_was_finished_comes_first
     )
 
 
-def test_a_run_that_waits_goes_on_with_the_worker_that_comes(dask):
-    run = run_of(small_config())
-    dask.end_workers()
-    worker, _ = dask.add_worker()
-
-    def report(line):
-        if line.startswith("no worker; "):
-            dask.add_worker()
-
-    jobs = few_jobs(run, 4) * 50
-    with Dask(dask.address, report, 60) as cluster:
-        results = cluster.evaluate(run.experiment, jobs)
-        next(results)
-        worker.kill()
-        assert len(list(results)) == len(jobs) - 1
-
-
-OTHER_BLAS = (
-    "import rankpursuit.experiments.store",
-    "rankpursuit.experiments.store.blas = lambda: 'of another kind'",
-)
-
-
 def test_workers_that_cannot_take_part_are_refused_with_the_list(dask, tmp_path):
     (good,) = dask.workers()
     _, old = dask.add_worker(*preload(tmp_path, *OTHER_VERSIONS))
@@ -149,13 +115,6 @@ def test_workers_that_cannot_take_part_are_refused_with_the_list(dask, tmp_path)
     assert line == f"worker {old}: rankpursuit 0.0.1, {here}"
     (line,) = [line for line in found if bare in line]
     assert "'rankpursuit' is not a package" in line
-
-
-def test_a_worker_with_another_blas_is_refused(dask, tmp_path):
-    _, other = dask.add_worker(*preload(tmp_path, *OTHER_BLAS))
-    with Dask(dask.address, print) as cluster:
-        (line,) = problems(cluster, run_of(small_config()).experiment.data)
-    assert line.startswith(f"worker {other}: BLAS of another kind, here ")
 
 
 def test_a_scheduler_without_the_package_is_refused(tmp_path):
@@ -180,19 +139,6 @@ def test_a_worker_without_the_data_or_with_other_data_is_refused(dask, own_ratin
         cluster.check(run.experiment.data)
     assert other.startswith(f"worker {address}: data ")
     assert missing.startswith(f"worker {address}: {path}: no such file")
-
-
-def test_a_worker_may_have_the_data_elsewhere(dask, own_ratings, tmp_path):
-    path, run = own_ratings
-    dask.end_workers()
-    (tmp_path / "elsewhere").mkdir()
-    path.rename(tmp_path / "elsewhere" / path.name)
-    dask.add_worker(RANKPURSUIT_DATA=str(tmp_path / "elsewhere"))
-    jobs = few_jobs(run, 2)
-    with Dask(dask.address, print) as cluster:
-        cluster.check(run.experiment.data)
-        found = sums(cluster.evaluate(run.experiment, jobs))
-    assert found == sums(evaluate_unit(run.experiment, *job) for job in jobs)
 
 
 def test_a_worker_that_joins_unlike_the_others_ends_the_run_by_name(dask, tmp_path, monkeypatch):
@@ -248,22 +194,6 @@ def test_a_fault_of_the_program_keeps_its_own_error(dask):
         list(cluster.evaluate(run.experiment, [(unit, None, choices)]))
 
 
-def test_a_unit_that_is_lost_with_too_many_workers_ends_the_run(tmp_path, monkeypatch):
-    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
-    run = run_of(small_config())
-    with DaskCluster(tmp_path) as dask:
-        worker, _ = dask.add_worker()
-        with Dask(dask.address, print) as cluster:
-            results = cluster.evaluate(run.experiment, few_jobs(run, 4) * 100)
-            next(results)
-            worker.kill()
-            dask.add_worker()  # else units whose results are lost would wait for one
-            with pytest.raises(
-                RunError, match="several workers in turn were killed or ran out of memory"
-            ):
-                list(results)
-
-
 HOLD_MORE_AND_MORE = "held = [bytearray(10**7) for _ in range(100) if not time.sleep(0.02)]"
 
 
@@ -314,10 +244,6 @@ def test_a_server_that_never_answers_is_refused(mute, hasty):
     assert "no answer in 1 seconds" in refusal(f"tcp://127.0.0.1:{mute}")
 
 
-def test_a_server_of_another_kind_is_refused(server, hasty):
-    refusal(server.url("").replace("http", "tcp"))
-
-
 def test_a_scheduler_with_certificates_needs_certificates(mute):
     assert "TLS" in refusal(f"tls://127.0.0.1:{mute}")
 
@@ -331,16 +257,3 @@ def test_a_scheduler_with_certificates_needs_certificates(mute):
 )
 def test_a_bad_address_is_refused(address, hasty):
     refusal(address)
-
-
-def test_the_address_of_a_worker_is_refused(dask):
-    (address,) = dask.workers()
-    assert "this is the address of a worker" in refusal(address)
-
-
-def test_an_address_without_a_scheduler_is_refused(hasty):
-    with socket.socket() as nobody:  # bound, and not listening
-        nobody.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{nobody.getsockname()[1]}"
-        with pytest.raises(RunError, match=f"no Dask scheduler answers at {address}: "):
-            Dask(address, print).__enter__()

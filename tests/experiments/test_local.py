@@ -51,14 +51,6 @@ def test_jobs_are_taken_as_they_are_needed(run):
         assert len(list(results)) == 19
 
 
-def test_what_a_library_prints_is_no_reply(run):
-    ((unit, labels, _),) = few_jobs(run, 1)
-    job = (unit, labels, Evaluated("print('noise', flush=True) or {}"))
-    with Local(2) as local:
-        found = sums(local.evaluate(run.experiment, [job]))
-    assert found == sums([evaluate_unit(run.experiment, unit, labels, {})])
-
-
 def test_a_fault_of_the_program_keeps_its_own_error_and_tells_where_it_was(run):
     ((unit, _, choices),) = few_jobs(run, 1)
     with pytest.raises(TypeError, match="NoneType") as problem, Local(2) as local:

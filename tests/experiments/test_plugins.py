@@ -1,7 +1,6 @@
 """Your own methods: plug-ins, and any estimator."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from rankpursuit.experiments.backends import experiment_from
 from rankpursuit.experiments.config import (
     Experiment,
     KernelSpec,
-    json_schema,
     parse_experiment,
 )
 from rankpursuit.experiments.evaluate import choose_parameters, evaluate_unit, tasks_of
@@ -30,7 +28,6 @@ from rankpursuit.experiments.registry import (
     ESTIMATORS,
     METHODS,
     METRICS,
-    MethodOptions,
     predict_grid,
 )
 from rankpursuit.reporting.figures import draw_figures
@@ -107,16 +104,6 @@ def test_the_plug_in_of_the_guide_runs_end_to_end(tmp_path):
     assert set(curves.loc[curves["algorithm"] == "smoothing", "axis"]) == {"width", "power"}
 
 
-def test_a_method_without_a_width_has_none_in_the_results(tmp_path):
-    load_plugins([write(tmp_path, PLAIN.format(name="plain", factor=1))])
-    config = config_of(plain={}, rls={"lambda": [1, 2]})
-    assert run_into(run_of(config), tmp_path) == []
-    rows = pd.read_csv(tmp_path / "repeats.csv").set_index("algorithm")
-    assert rows.loc["plain", ["width", "on_edge"]].isna().all(axis=None)
-    assert rows.loc["rls", "width"].notna().all()
-    assert "plain" not in set(pd.read_csv(tmp_path / "curves.csv")["algorithm"])
-
-
 def test_a_plug_in_is_executed_once_and_again_when_its_source_has_changed(tmp_path):
     path = write(tmp_path, PLAIN.format(name="plain", factor=1))
     load_plugins([path])
@@ -131,13 +118,6 @@ def test_a_plug_in_is_executed_once_and_again_when_its_source_has_changed(tmp_pa
 
 def digest_of(label):
     return parse_experiment(config_of(**{label: {}})).digest()
-
-
-def test_a_plug_in_leaves_the_digest_of_other_experiments_alone(tmp_path):
-    config = config_of(rls={"lambda": 1})
-    before = parse_experiment(config).digest()
-    load_plugins([write(tmp_path, PLAIN.format(name="plain", factor=1))])
-    assert parse_experiment(config).digest() == before
 
 
 IMPORTING = """
@@ -232,13 +212,6 @@ def test_a_plug_in_does_not_take_the_place_of_another_module(tmp_path, name):
         load_plugins([write(tmp_path, "", name)])
 
 
-def test_a_process_can_go_back_to_an_earlier_version_of_a_plug_in(tmp_path):
-    text = json.dumps(config_of(plain={}))
-    sources = [(("mine.py", PLAIN.format(name="plain", factor=factor)),) for factor in (1, 2)]
-    digests = [experiment_from(text, sources[version]).digest() for version in (0, 1, 0)]
-    assert digests[0] == digests[2] != digests[1]
-
-
 def test_an_installed_plug_in_is_loaded_by_name_only_when_asked_for(tmp_path, monkeypatch):
     about = tmp_path / "installed_methods-1.dist-info"
     about.mkdir()
@@ -327,12 +300,6 @@ def test_a_plug_in_cannot_change_what_other_algorithms_and_metrics_get(
     assert set(result.results) == (set() if statement == "pass" else {"rls"})
 
 
-def test_a_plug_in_may_return_a_part_of_the_problem(tmp_path):
-    load_plugins([write(tmp_path, IN_PLACE.format(statement="pass", in_metric="pass"))])
-    config = config_of(plain={}) | {"kernel": {"widths": [1e-9, 4]}}  # many items are alike
-    evaluated(config, "plain")
-
-
 THREADED = """
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -373,11 +340,6 @@ def test_libraries_of_workers_have_one_thread(own_folder):
     assert run_into(run, own_folder / "run", n_jobs=2) == []
 
 
-def test_an_unknown_method_points_to_plug_ins():
-    with pytest.raises(ConfigError, match=r"algorithms\.mine: unknown algorithm; .*--plugin"):
-        parse_experiment(config_of(mine={}))
-
-
 def test_predictions_of_a_wrong_shape_are_the_failure_of_that_algorithm(tmp_path):
     text = PLAIN.format(name="plain", factor=1).replace("axis=-1)", "axis=-1)[:, :1]")
     load_plugins([write(tmp_path, text)])
@@ -386,32 +348,6 @@ def test_predictions_of_a_wrong_shape_are_the_failure_of_that_algorithm(tmp_path
     result = evaluate_unit(run.experiment, unit, run.labels, {})
     assert set(result.results) == {"rls"}
     assert "plain: predictions of shape" in result.failures["plain"]
-
-
-def test_another_process_gets_experiments_and_plug_ins_as_text():
-    load_plugins([GUIDE / "smoothing.py"])
-    experiment = parse_experiment(config_of(smoothing={"power": 3}))
-    sent = json.dumps(experiment.resolved()), plugin_sources()
-    program = (
-        "import sys, json; from rankpursuit.experiments.backends import experiment_from\n"
-        "text, plugins = json.load(sys.stdin)\n"
-        "print(experiment_from(text, tuple(map(tuple, plugins))).digest())"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        input=json.dumps(sent),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == experiment.digest()
-    assert experiment_from(*sent) is experiment_from(*sent)
-    install_plugins(plugin_sources())
-
-
-def test_the_schema_has_methods_without_required_options(tmp_path):
-    load_plugins([write(tmp_path, PLAIN.format(name="plain", factor=1))])
-    assert "plain" in json_schema()["properties"]["algorithms"]["properties"]
 
 
 def test_a_new_option_with_a_default_changes_no_digest():
@@ -465,23 +401,6 @@ def test_an_estimator_with_features_has_no_width_and_words_have_no_edge(tmp_path
     assert rows["param_weights"].isin(grid["weights"]).all()
     assert rows["width"].isna().all()
     assert set(pd.read_csv(tmp_path / "curves.csv")["axis"]) == {"param_n_neighbors"}
-
-
-def test_a_random_estimator_gives_the_same_numbers_again():
-    name = "sklearn.ensemble.ExtraTreesRegressor"
-    config = config_of(trees={"method": "estimator", "class": name, "params": {"n_estimators": 3}})
-    first, second = (evaluated(config, "trees")[0].sums for _ in range(2))
-    for metric, sums in first.items():
-        np.testing.assert_array_equal(sums, second[metric])
-
-
-def test_a_ranker_of_this_package_gets_its_query_and_reports_its_basis():
-    grid = {"n_basis": [2, 3]}
-    config = config_of(
-        mine={"method": "estimator", "class": "rankpursuit.RankingPursuit", "grid": grid}
-    )
-    _, tested, _ = evaluated(config, "mine")
-    assert {user.n_basis for user in tested.users} <= {2, 3}
 
 
 def test_lightgbm_s_ranker_of_the_guide_runs_through_a_plug_in():
@@ -540,10 +459,6 @@ def test_an_estimator_that_cannot_be_used_is_refused_with_its_key(options, said)
         parse_experiment(config_of(ridge=KERNEL_RIDGE | options))
 
 
-def test_options_of_a_method_without_options_are_its_name():
-    assert MethodOptions.keys() == ["method"]
-
-
 def test_results_of_a_plug_in_are_read_without_it(tmp_path):
     load_plugins([GUIDE / "smoothing.py", write(tmp_path, RANKER)])
     ranker = {"method": "estimator", "class": "mine.Ranker"}
@@ -561,10 +476,3 @@ def test_results_of_a_plug_in_are_read_without_it(tmp_path):
         parse_experiment(config)
     load_plugins([GUIDE / "smoothing.py"])
     assert METHODS["smoothing"].title == "Smoothing"
-
-
-def test_two_files_of_one_name_are_refused(tmp_path):
-    (tmp_path / "sub").mkdir()
-    paths = [write(folder, f"# {folder}") for folder in (tmp_path, tmp_path / "sub")]
-    with pytest.raises(ConfigError, match=r"two plug-ins are called mine\.py: rename one"):
-        load_plugins(paths)

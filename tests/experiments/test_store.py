@@ -64,29 +64,6 @@ def test_a_store_of_an_earlier_version_is_refused_and_kept(path, monkeypatch):
     assert path.read_bytes() == before
 
 
-def test_the_version_of_the_other_code_is_named_if_it_differs(path, monkeypatch):
-    monkeypatch.setattr("rankpursuit.__version__", "9.9")
-    with pytest.raises(StoreError, match=rf"of rankpursuit {__version__} \(here 9\.9\); since"):
-        Store(path, IDENTITY._replace(code="other"))
-    Store(path, IDENTITY).close()  # of the same code
-
-
-def test_a_store_of_format_4_is_refused(tmp_path):
-    path = tmp_path / "results.sqlite"
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
-    connection.close()
-    with pytest.raises(StoreError, match="another version of rankpursuit: use --fresh"):
-        Store(path, IDENTITY)
-
-
-def test_a_file_that_is_not_a_store_is_refused(tmp_path):
-    path = tmp_path / "results.sqlite"
-    path.write_text("not a database, but long enough to look like one" * 100)
-    with pytest.raises(StoreError, match="is not a readable store"):
-        Store(path, IDENTITY)
-
-
 def test_results_come_back_as_they_were(path):
     run = run_of(small_config())
     units = {role: run.plan.units[run.plan.cells[0], role][0] for role in ("holdout", "test")}
@@ -217,14 +194,6 @@ def test_a_row_changed_by_hand_is_reported_once_and_computed_again(tiny, damaged
         assert tiny.resume(damaged, told.append) == []
         assert contents(damaged) == tiny.results
     assert [line.split(" damaged")[0][:-1] for line in told] == [f"{damaged}/results.sqlite: "]
-
-
-@pytest.mark.parametrize("change", ["DELETE FROM meta", "DROP TABLE results"])
-def test_a_store_without_its_tables_is_refused(tiny, damaged, change):
-    edit(damaged, change)
-    with pytest.raises(StoreError):
-        tiny.resume(damaged)
-    assert contents(damaged) == tiny.results
 
 
 def test_rows_of_another_experiment_do_not_count(tiny, damaged, tmp_path_factory):

@@ -1,16 +1,12 @@
 """Ctrl-C and SIGTERM end every command in one line, with the status of the signal."""
 
-import importlib
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
-from click.testing import CliRunner
-from made_up import write_results
 from marked import new_mark, still_alive
 from rp_run import contents, run, start, wait_for_store, write_config
 
@@ -106,19 +102,6 @@ def test_a_command_stopped_while_it_loads_says_so_in_one_line(tmp_path, command,
     assert errors.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", ["report", "tables"])
-def test_ctrl_c_is_told_in_the_process_too(name, tmp_path, monkeypatch):
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("rankpursuit.reporting.results.load_results", stop)
-    folder = write_results(tmp_path / "one", repeats=2)
-    command = importlib.import_module(f"rankpursuit.cli.{name}").main
-    result = CliRunner().invoke(command, [str(folder)])
-    assert result.exit_code == 130
-    assert result.stderr == "stopped; re-run the same command\n"
-
-
 def test_sigterm_is_an_exception_only_inside():
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(Terminated), terminable():
@@ -134,15 +117,3 @@ def test_a_signal_that_is_ignored_stays_ignored():
             os.kill(os.getpid(), signal.SIGTERM)
     finally:
         signal.signal(signal.SIGTERM, own)
-
-
-def test_a_command_can_be_called_from_a_thread(tmp_path):
-    said = []
-    command = importlib.import_module("rankpursuit.cli.tables").main
-    thread = threading.Thread(
-        target=lambda: said.append(CliRunner().invoke(command, [str(tmp_path / "none")]))
-    )
-    thread.start()
-    thread.join()
-    assert said[0].exit_code == 1
-    assert "no such folder of results" in said[0].stderr

@@ -1,27 +1,19 @@
 import csv
 import io
 import re
-import shutil
-import subprocess
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import write_results
 
-from rankpursuit.cli.tables import main
 from rankpursuit.reporting.render import (
-    FORMATS,
     Table,
     Value,
     to_csv,
     to_latex,
     to_markdown,
     to_text,
-    write_tables,
 )
-from rankpursuit.reporting.results import load_results
-from rankpursuit.reporting.tables import all_tables
 
 ROWS = {
     "A & B": (Value("0.5", " ± 0.1", True, {"mean": 0.5}), Value("50%")),
@@ -92,11 +84,6 @@ def test_a_bar_in_a_cell_does_not_split_it():
     assert "| a\\|b |" in to_markdown([table])
 
 
-def test_the_command_offers_every_format():
-    (option,) = (one for one in main.params if one.name == "format_")
-    assert set(option.type.choices) == set(FORMATS)
-
-
 def test_latex_is_escaped_with_rules_of_booktabs():
     text = to_latex([TABLE])
     assert r"A \& B & \textbf{0.5} $\pm$ 0.1 & 50\% \\" in text
@@ -128,31 +115,6 @@ def test_csv_has_every_number_in_full_under_its_group():
         ("A & B", "20-40", "mean", "0.5"),
         ("C_1", "20-40", "mean", "-1.0"),
     ]
-
-
-def test_csv_names_the_group_of_published_figures():
-    cells = (Value("1"), Value("2", numbers={"published": 2.0}))
-    table = Table("t", "T", ("40-60", "paper"), {"P": {"a": cells}})
-    assert to_csv([table]).splitlines()[1] == "t,P,a,40-60,published,2.0"
-
-
-def test_all_tables_compile_with_a_real_latex(tmp_path):
-    program = shutil.which("pdflatex") or shutil.which("tectonic")
-    if program is None:
-        pytest.skip("neither pdflatex nor tectonic is installed: LaTeX tables are not compiled")
-    runs = [
-        load_results(write_results(tmp_path / f"all_of_{table}", table=table))
-        for table in (1, 2, 3, 4, 5)
-    ]
-    write_tables(all_tables(runs, compare=True), tmp_path, ["tex"])
-    options = ["-interaction=nonstopmode", "-halt-on-error"] if "pdflatex" in program else []
-    done = subprocess.run(
-        [program, *options, "tables.tex"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert (tmp_path / "tables.pdf").stat().st_size > 10_000
-    assert "Overfull" not in done.stdout
-    assert "Float too large" not in done.stdout
 
 
 def test_groups_of_columns_are_folded_to_the_width_and_stay_whole():

@@ -87,7 +87,7 @@ def test_summary_comes_first_then_errors_claims_and_runs_in_the_order_of_the_tab
 
 
 def test_verdicts_tables_tests_figures_and_provenance_are_there(text):
-    assert Page(text).tags.count("svg") == 3 * 3  # of three metrics of runs
+    assert Page(text).tags.count("svg") == 3 * 4  # of three metrics of runs
     for title in (
         *("Claims of the paper", "Measured and published errors", "Sparsity", "Chosen parameters"),
         *("Significance tests", "Provenance", "<dt>packages</dt><dd>numpy 2.0</dd>"),
@@ -159,7 +159,7 @@ def test_synthetic_ratings_are_named_in_the_title_the_section_and_every_figure(t
     assert f"{title}</h1>" in text
     assert re.search(r"<h2>drawn, SYNTHETIC ratings", text)
     figures = re.findall(r"<figure.*?</figure>", text, flags=re.DOTALL)
-    assert len(figures) == 3
+    assert len(figures) == 4
     assert all("SYNTHETIC ratings, drawn from a model" in figure for figure in figures)
 
 

@@ -20,10 +20,13 @@ HEIGHTS = {1400: 900, 800: 1000, 390: 844}
 SCRIPTS = (Path(__file__).parent / "in_browser.js").read_text(encoding="utf-8")
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or DRIVER is None,
-    reason="no chromium and chromedriver: apt-get install chromium chromium-driver",
-)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        CHROMIUM is None or DRIVER is None,
+        reason="no chromium and chromedriver: apt-get install chromium chromium-driver",
+    ),
+]
 
 
 @pytest.fixture(scope="module")

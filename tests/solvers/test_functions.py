@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankpursuit.preferences import (
@@ -153,7 +153,6 @@ def test_a_product_is_numbered_by_its_factors(factors):
 
 
 @given(st.integers(1, 12), st.integers(1, 5), st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
 def test_a_difference_of_symmetric_products(n_points, n_functions, seed):
     rng = np.random.default_rng(seed)
     values, weights = rng.normal(size=(n_points, n_functions)), rng.normal(size=n_points)

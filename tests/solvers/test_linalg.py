@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import SMALL, generic_problem, ranking_problems
+from problems import ranking_problems
 
 from rankpursuit.solvers import pursue
 from rankpursuit.solvers._linalg import GrowingBasis, first_best, solve_shifted, whitening
@@ -21,7 +21,8 @@ from rankpursuit.solvers._linalg import GrowingBasis, first_best, solve_shifted,
     ],
 )
 def test_the_first_of_the_highest_gains_is_taken(gain, best):
-    assert first_best(np.array([gain, gain])).tolist() == [best, best]
+    rows = np.array([[*gain, -2.0, -2.0], [-2.0, *gain, -2.0], [-2.0, -2.0, *gain]])
+    assert first_best(rows).tolist() == [best, best + 1, best + 2]
 
 
 def test_a_pursuit_takes_the_first_of_equal_functions_on_any_machine():
@@ -77,7 +78,6 @@ def dense(matrix, right, lambdas):
     return np.linalg.solve(matrix[:, None] + shifts, right[:, None, :, None])[..., 0]
 
 
-@SMALL
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(0, 40), st.integers(1, 3))
 def test_the_systems_of_all_lambdas_are_solved(seed, n_rows, rank, n_lambdas):
     matrix, right = random_systems(seed, n_rows, rank)
@@ -108,13 +108,6 @@ def test_lambdas_below_the_rounding_errors_do_not_blow_up():
     )
 
 
-@pytest.mark.parametrize("n_rows", [1, 5])
-def test_zero_matrices_and_zero_right_hand_sides_are_solved(n_rows):
-    zero, ones = np.zeros((1, n_rows, n_rows)), np.ones((1, n_rows))
-    np.testing.assert_allclose(solve_shifted(zero, ones, [2.0]), ones[None] / 2.0)
-    assert not solve_shifted(zero + 1.0, 0.0 * ones, [2.0]).any()
-
-
 def test_a_stack_gives_what_its_systems_give_alone():
     matrix, right = random_systems(5, 20, 20)
     matrix[1] -= 30.0 * np.eye(20)  # negative: by its eigenvectors, and no other with it
@@ -125,25 +118,6 @@ def test_a_stack_gives_what_its_systems_give_alone():
         np.testing.assert_array_equal(together[own], alone)
 
 
-def test_solutions_that_fall_off_below_the_smallest_numbers_are_exact():
-    diagonal = np.linspace(1.0, 2.0, 60)
-    matrix = np.diag(diagonal) + 1e-9 * (np.eye(60, k=1) + np.eye(60, k=-1))
-    right = np.eye(60)[0] + np.eye(60)[1]
-    lambdas = np.array([1e-3, 1e6])
-    expected = dense(matrix[None], right[None], lambdas)
-    np.testing.assert_allclose(
-        solve_shifted(matrix[None], right[None], lambdas), expected, rtol=1e-12, atol=1e-24
-    )
-
-
-@pytest.mark.parametrize("size", [1, 33, 65])
-def test_the_leading_part_is_that_of_the_leading_points(size):
-    kernel = generic_problem(1, n_points=70, gammas=(2.0, 8.0)).kernel
-    leading = whitening(kernel[:, :size, :size])
-    np.testing.assert_allclose(whitening(kernel)[:, :size, :size], leading, rtol=1e-9, atol=1e-12)
-
-
-@SMALL
 @given(ranking_problems())
 def test_functions_of_any_kernel_span_what_the_points_do(problem):
     found = whitening(problem.kernel)

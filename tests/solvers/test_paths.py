@@ -11,13 +11,11 @@ from problems import dense_laplacian, generic_problem, group_graph
 from rankpursuit.preferences import Blend, GroupPreferences, Pointwise
 from rankpursuit.solvers import (
     Functions,
-    GroupedPairs,
     OrderedPairs,
     Rows,
     View,
     joint_grid,
     least_squares_grid,
-    paths,
     pursuit_grid,
     rank_svm_grid,
     rank_svm_path,
@@ -60,15 +58,6 @@ def test_least_squares_are_solved_for_each_kernel_and_alpha(name):
         np.testing.assert_allclose(values[w, k], NEW[w] @ coef, atol=1e-9)
 
 
-def test_one_alpha_of_large_kernels_is_that_of_many(monkeypatch):
-    many = least_squares_grid(PROBLEM.kernel, SCORES, PROBLEM.preferences, {"alpha": ALPHAS})
-    monkeypatch.setattr(paths, "MANY_POINTS", 14)
-    monkeypatch.setattr(paths, "rls_path", None)  # not needed
-    for k, alpha in enumerate(ALPHAS):
-        single = least_squares_grid(PROBLEM.kernel, SCORES, PROBLEM.preferences, {"alpha": [alpha]})
-        np.testing.assert_allclose(single.coef[:, 0], many.coef[:, k], atol=1e-10)
-
-
 def test_linear_functions_are_solved_for_their_weights():
     X, new = PROBLEM.points, np.random.default_rng(1).normal(size=(5, 3))
     linear = least_squares_grid(X, PROBLEM.scores, PROBLEM.preferences, {"alpha": ALPHAS})
@@ -103,16 +92,6 @@ def test_rank_svm_is_solved_for_each_kernel_and_C(loss):
         alone = rank_svm_path(kernel[None], PAIRS, [C], **options)
         np.testing.assert_allclose(values[w, c], NEW[w] @ alone.coefficients[0, 0], atol=1e-3)
         assert grid.gap[w, c] <= 1e-8
-
-
-@ANY_LOSS
-def test_linear_rank_svm_is_solved_for_its_weights(loss):
-    X, options = PROBLEM.points, {"loss": loss, "tol": 1e-6}
-    grouped = GroupedPairs(PROBLEM.scores, PROBLEM.groups, np.ones(14))
-    linear = rank_svm_grid(X, grouped, {"C": [1.0, 0.1]}, **options)
-    kernels = rank_svm_grid((X @ X.T)[None], PAIRS, {"C": [1.0, 0.1]}, **options)
-    assert (linear.gap <= 1e-6).all()
-    np.testing.assert_allclose(linear.predict(X), kernels.predict((X @ X.T)[None]), atol=1e-2)
 
 
 # Pursuits

@@ -1,4 +1,6 @@
-"""The scorer for model selection."""
+"""Scorers for scikit-learn, metrics of a search, its table of scores, and the choice."""
+
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -10,20 +12,18 @@ from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import make_scorer, mean_absolute_error, mean_squared_error, r2_score
-from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from rankpursuit import (
     PathCV,
     RankingPursuit,
     RankRLS,
-    SemiSupervisedRankingPursuit,
     group_scorer,
     groups_from_sizes,
     kendall_scorer,
     ndcg_scorer,
     sizes_from_groups,
 )
-from rankpursuit.estimators.scoring import stacked_metric
+from rankpursuit.estimators.scoring import choose_row, score_table, stacked_metric
 from rankpursuit.metrics import (
     disagreement_error,
     kendall_tau,
@@ -47,22 +47,6 @@ def liked():
     X = rng.normal(size=(80, 3))
     y = (X[:, 0] + rng.normal(scale=0.7, size=80) > 0.0).astype(float)
     return X, y, np.repeat(np.arange(4), 20)
-
-
-def test_a_good_model_of_tied_scores_beats_a_constant(liked):
-    X, y, groups = liked
-    scorer = group_scorer()
-    good = scorer(RankRLS().fit(X, y, groups), X, y, groups=groups)
-    constant = scorer(DummyRegressor().fit(X, y), X, y, groups=groups)
-    assert constant == pytest.approx(0.5)
-    assert good > 0.6
-
-
-def test_model_selection_on_tied_scores_does_not_choose_to_learn_nothing(liked):
-    X, y, _ = liked
-    grid = {"gamma": [1e9, 0.3]}  # so narrow a kernel is zero at all new points
-    search = GridSearchCV(RankRLS(), grid, scoring=group_scorer(grouped=False), cv=4).fit(X, y)
-    assert search.best_params_["gamma"] == 0.3
 
 
 def test_the_score_of_a_ranker_and_its_scorer_are_one_number(liked):
@@ -95,44 +79,6 @@ def test_the_rule_of_ties_is_that_of_the_metric(liked):
         for ties in ("half", "all", "untied"):
             error = disagreement_error(y, model.predict(X), groups, ties=ties)
             assert group_scorer(ties=ties)(model, X, y, groups=groups) == 1.0 - error
-
-
-def test_unscored_points_are_left_out_of_the_score(liked):
-    X, y, groups = liked
-    model = RankRLS().fit(X, y, groups)
-    hidden = np.where(np.arange(80) % 3 == 0, np.nan, y)
-    scored = ~np.isnan(hidden)
-    expected = group_scorer()(model, X[scored], y[scored], groups=groups[scored])
-    assert group_scorer()(model, X, hidden, groups=groups) == pytest.approx(expected)
-
-
-def test_cross_validation_goes_through_with_unscored_points(liked):
-    X, y, groups = liked
-    hidden = np.where(np.arange(80) % 4 == 0, np.nan, y)
-    model = SemiSupervisedRankingPursuit(n_basis=4, random_state=0)
-    scores = cross_val_score(
-        model.set_fit_request(groups=True),
-        X,
-        hidden,
-        scoring=group_scorer(),
-        params={"groups": groups},
-        error_score="raise",
-    )
-    assert np.isfinite(scores).all()
-
-
-def test_scores_may_be_a_column(liked):
-    X, y, groups = liked
-    model = RankRLS().fit(X, y, groups)
-    flat, column = (group_scorer()(model, X, scores, groups=groups) for scores in (y, y[:, None]))
-    assert flat == column
-
-
-def test_labels_that_do_not_fit_are_refused(liked):
-    X, y, groups = liked
-    model = RankRLS().fit(X, y, groups)
-    with pytest.raises(ValueError, match="groups must have one label for each of the 80 samples"):
-        group_scorer()(model, X, y, groups=groups[1:])
 
 
 def test_sizes_become_labels_and_labels_sizes():
@@ -183,17 +129,6 @@ def test_groups_need_not_be_contiguous_and_may_be_any_labels(data, estimator):
     if "random_state" not in estimator.get_params():
         moved = clone(one).fit(X[order], y[order], words[order])
         np.testing.assert_allclose(moved.predict(X), one.predict(X), atol=1e-2)
-
-
-@pytest.mark.parametrize("estimator", ALL, ids=id_of)
-def test_sizes_in_place_of_labels_are_refused_with_the_remedy(data, estimator):
-    X, y, groups = data
-    sizes = [8, 8, 8, 8, 8]
-    with pytest.raises(ValueError, match=r"got 5: pass sizes .* as group=, .* groups_from_sizes"):
-        clone(estimator).fit(X, y, sizes)
-    expected = clone(estimator).fit(X, y, groups).predict(X)
-    for remedy in ({"group": sizes}, {"groups": groups_from_sizes(sizes)}):
-        np.testing.assert_array_equal(clone(estimator).fit(X, y, **remedy).predict(X), expected)
 
 
 # Metrics of a search, by name and as functions, over stacks of predictions
@@ -290,3 +225,40 @@ def test_the_choice_follows_the_metric():
     for scoring, ridge in ((size, 0.1), (lambda *data: -size(*data), 50.0)):
         search = PathCV(RankingPursuit(4), {"ridge": [0.1, 50.0]}, scoring=scoring)
         assert search.fit(X, y, groups).best_params_ == {"ridge": ridge}
+
+
+# The choice from a table of scores
+
+
+def choose(scores, selection, **axes):
+    points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+    table = score_table(points, np.reshape(scores, (len(scores), -1)).astype(float))
+    return tuple(points[choose_row(table, selection)].values())
+
+
+def spread(means, width):
+    """Three folds with these means, each with the standard error width / sqrt(3)."""
+    return np.array(means) + np.multiply.outer([-1.0, 0.0, 1.0], np.full(np.shape(means), width))
+
+
+def test_the_choice_is_the_best_or_the_simplest_within_one_standard_error():
+    means, sizes = [0.70, 0.785, 0.79, 0.80, 0.795], [1, 2, 3, 4, 5]
+    assert choose(spread(means, 0.0346), "best", n_basis=sizes) == (4,)
+    assert choose(spread(means, 0.0346), "sparsest", n_basis=sizes) == (2,)
+    assert choose(spread(means, 0.0087), "sparsest", n_basis=sizes) == (4,)
+    uneven = [[0.70, 0.80], [0.72, 0.80], [0.95, 0.80]]  # the error that counts is the best one's
+    assert choose(uneven, "sparsest", n_basis=[1, 2]) == (2,)
+    axes = {"gamma": [0.1, 1.0], "ridge": [0.5, 8.0, 2.0], "n_basis": [1, 2]}
+    scores = np.zeros((3, 2, 3, 2))
+    assert choose(scores, "best", **axes) == choose(scores, "sparsest", **axes) == (0.1, 0.5, 1)
+    scores[:, 0] = scores[:, :, 1] = -1.0
+    assert choose(scores, "best", **axes) == (1.0, 0.5, 1)
+    assert choose([[0.3, 0.3 + 1e-16]] * 2, "best", n_basis=[5, 9]) == (5,)  # rounding
+    assert choose([[np.nan] * 2, [0.2, 0.4]], "best", alpha=[1.0, 2.0]) == (2.0,)  # two folds
+    assert choose([[np.nan, 0.1], [0.9, 0.2]], "best", alpha=[1.0, 2.0]) == (2.0,)
+    table = score_table([{"C": 1.0}], np.array([[0.0], [3.0], [6.0]]))
+    assert table["standard_error"] == pytest.approx(3.0 / np.sqrt(3.0))  # that of a mean
+    table = score_table([{"C": 1.0}] * 4, np.array([[1.0, 3.0, 3.0, 2.0]]))
+    assert table["rank_test_score"].tolist() == [4, 1, 1, 3]
+    with pytest.raises(ValueError, match="scoring is undefined in every fold"):
+        choose(np.full((3, 2), np.nan), "best", alpha=[1.0, 2.0])
