@@ -318,9 +318,17 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         X, categories = encode(X, getattr(self, "categorical_features", "from_dtype"), known)
         options |= {"dtype": dtype, "reset": reset, "ensure_all_finite": "allow-nan"}
         validated = validate_data(self, X, *y, **options)
-        has_gaps = np.isnan((validated[0] if y else validated).min(axis=0))
+        points = validated[0] if y else validated
+        has_gaps = np.isnan(points.min(axis=0))
         if reset:
             self.categories_, self.missing_ = categories, has_gaps
+            empty = has_gaps.copy()
+            empty[has_gaps] = np.isnan(points[:, has_gaps]).all(axis=0)
+            if empty.any():
+                name = self._names(empty)[0]
+                raise ValueError(
+                    f"Input X contains NaN only in {name}, which has no value: drop it"
+                )
         if complete and not self._takes_gaps and (gaps := self._gaps(has_gaps)):
             raise ValueError(gaps)
         new = [] if reset else self._names(has_gaps & ~vars(self).get("missing_", has_gaps))

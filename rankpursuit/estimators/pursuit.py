@@ -682,6 +682,7 @@ class KernelMatchingPursuit(_Pursuit):
     basis_, coef_, staged_coef_, cost_, X_basis_, dictionary_, scaler_, gamma_
         As in :class:`RankingPursuit`.
     n_features_in_, feature_names_in_
+    categories_, missing_, group_column_
         As in :class:`RankingPursuit`.
 
     See Also
@@ -784,6 +785,12 @@ class RankingPursuit(_Pursuit):
         Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if all are strings.
+    categories_ : dict
+        The levels of each feature that is a category, by its position.
+    missing_ : ndarray of shape (n_features,)
+        Whether a feature has missing values in the training data.
+    group_column_ : str or None
+        Label of the column of the groups, if `groups` was one.
 
     See Also
     --------
@@ -876,6 +883,7 @@ class CombinedRankingRegressionPursuit(_Pursuit):
     basis_, coef_, staged_coef_, cost_, X_basis_, dictionary_, scaler_, gamma_, n_groups_
         As in :class:`RankingPursuit`.
     n_features_in_, feature_names_in_
+    categories_, missing_, group_column_
         As in :class:`RankingPursuit`.
 
     See Also
