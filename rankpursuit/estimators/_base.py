@@ -49,6 +49,7 @@ from rankpursuit.estimators._checks import (
     warn_if_flat,
     warn_of_far_values,
     warn_of_lost_groups,
+    warn_of_scales,
 )
 from rankpursuit.estimators.io import save_model
 from rankpursuit.estimators.tables import drop_column, encode, pop_column
@@ -351,7 +352,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _gaps(self, missing: NDArray[np.bool_]) -> str:
         """Return what a kernel has no functions for, and what to do; "" if there is nothing."""
-        places = np.isin(np.arange(len(missing)), list(self.categories_))
+        places = np.isin(np.arange(len(missing)), list(vars(self).get("categories_", ())))
         for what, which, tool in (
             ("has categories", places, "sklearn.preprocessing.OneHotEncoder"),
             ("contains NaN", missing, "sklearn.impute.SimpleImputer"),
@@ -494,7 +495,11 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _warn_of_far_values(self, X: Any) -> None:
         if not (self._precomputed or self._uses_dictionary or sp.issparse(X)):
-            warn_of_far_values(X, getattr(self, "feature_names_in_", None))
+            names = getattr(self, "feature_names_in_", None)
+            warn_of_far_values(X, names)
+            if not self.scale:
+                remedy = "scale=True or " if "scale" in vars(self) else ""
+                warn_of_scales(self.kernel, X, names, remedy)
 
     def _scale_training(self, X: Any, labels: NDArray) -> Any:
         """Return scaled training points, and store the scaler for new ones."""

@@ -39,6 +39,9 @@ ASYMMETRIC = 1e-5
 _HIDDEN = 30
 """Part of a standard deviation of a feature in which values are hidden by others far out: with the
 default penalties, a linear model ignores them."""
+_UNEQUAL = 10
+"""Ratio of the scales of two features at which a kernel of both loses much of what the smaller one
+tells: pairwise accuracies of .94 fell to .91, and to .74 at a ratio of 30."""
 _CENTRE_ROWS = 10_000
 """Rows that medians of features are computed from, evenly spread."""
 
@@ -248,6 +251,32 @@ def warn_of_far_values(X: Any, names: Any = None) -> None:
             "otherwise use sklearn.preprocessing.QuantileTransformer in a pipeline, or "
             "dictionary='additive' of a pursuit, whose functions depend on ranks",
             UserWarning,
+        )
+
+
+def warn_of_scales(kernel: Kernel, X: Array, names: Any = None, remedy: str = "") -> None:
+    """Warn of features (n, n_features) that hardly count in a kernel, beside one far larger.
+
+    The scale of a feature is the distance of its 10% and 90% quantiles, which tails and rare codes
+    do not change; that of one with two values is their distance, however rare one of them is.
+    """
+    if not isinstance(kernel, str) or kernel not in (*BETWEEN_0_AND_1[:2], "poly", "polynomial"):
+        return
+    some = np.asarray(X[evenly(len(X), _CENTRE_ROWS)], dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, tenth, ninth, high = np.quantile(some, [0.0, 0.1, 0.9, 1.0], axis=0)
+        is_flag = ((some == low) | (some == high)).all(axis=0)
+        scales = np.where(is_flag, high - low, ninth - tenth)
+        largest = int(np.argmax(scales))
+        small = np.flatnonzero((scales > 0.0) & (scales * _UNEQUAL <= scales[largest]))
+    if len(small):
+        shown = range(X.shape[1]) if names is None else [repr(name) for name in names]
+        listed = ", ".join(str(shown[place]) for place in small[:3])
+        listed += ", ..." if len(small) > 3 else ""
+        warn_caller(
+            f"X has {len(small)} column(s) that hardly count in the kernel {kernel!r}, beside "
+            f"column {shown[largest]} with values at least {_UNEQUAL} times as large: {listed}; "
+            f"scale the features by {remedy}sklearn.preprocessing.StandardScaler in a pipeline",
         )
 
 

@@ -646,6 +646,8 @@ class _Pursuit(KernelEstimator):
         self._warn_if_flat(dictionary)
         self._store_path(dictionary, path, n_steps)
         self.scaler_, self.n_features_in_ = None, dictionary.points.shape[1]
+        self.categories_, self.missing_ = {}, np.zeros(self.n_features_in_, dtype=bool)
+        self.group_column_ = None
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names
