@@ -94,10 +94,10 @@ class GaussianColumns:
         noise = -2.0 * (n_features + 2) * _EPS * self._gamma * squares
         step = max(1, CACHED_ENTRIES // max(1, values.shape[1]))
         for start in range(0, n_rows, step):
-            part, bound = values[start : start + step], noise[start : start + step]
-            for row in np.flatnonzero(part.max(axis=1, initial=-np.inf) >= bound):
-                part[row][part[row] >= bound[row]] = 0.0
-            np.exp(part, out=part)
+            exponents, bound = values[start : start + step], noise[start : start + step]
+            for row in np.flatnonzero(exponents.max(axis=1, initial=-np.inf) >= bound):
+                exponents[row][exponents[row] >= bound[row]] = 0.0
+            np.exp(exponents, out=exponents)
         return values
 
 

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import kendalltau
 
 from rankpursuit.preferences import check_labels
 
@@ -44,12 +44,17 @@ and of the range of all. Rounding makes relative differences of 1e-16 to 1e-12."
 
 _NEAR_FLOATS = 1 << 19
 """Number of floats in the interval from x to (1 + `NEAR`) x, for the smallest x of its exponent."""
-_LONG = 600
+_LONG = 1200
 """Number of points above which pairs are counted by sorting, in O(m log m)."""
 _FEW = 1024
 """Number of values up to which all pairs are compared at once, faster than a pass per point."""
-_BLOCK = 1 << 17
+_BLOCK = 1 << 14
 """Values per block of predictions: few enough to stay in the cache."""
+_TOGETHER = 1 << 11
+"""Predictions whose inversions are counted together."""
+_EPS = float(np.finfo(np.float64).eps)
+_MOST = np.iinfo(np.uint8).max
+_LARGEST = np.iinfo(np.int64).max
 
 
 def disagreement_error(
@@ -58,6 +63,7 @@ def disagreement_error(
     groups: ArrayLike | None = None,
     *,
     ties: Ties = "half",
+    near_ties: bool = False,
 ) -> Array | float:
     """Disagreement error, formula (1) of the paper: the fraction of pairs in the wrong order.
 
@@ -78,6 +84,9 @@ def disagreement_error(
         formula does: a pair tied on both sides costs nothing, so that a constant prediction is
         right about all tied scores, and wins if most are tied. "untied" counts only the pairs
         whose scores differ.
+    near_ties : bool, default False
+        Whether predictions that differ by rounding only are tied: by less than 1e-10 of their size
+        and of the range of all.
 
     Returns
     -------
@@ -86,14 +95,18 @@ def disagreement_error(
     """
     _check_option("ties", ties, Ties)
     rows, stack, shape = _rows_and_stack(scores, predictions)
+    if near_ties and (groups is not None or ties == "all"):
+        stack, near_ties = merge_near_ties(stack), False
     wrong, n_pairs = np.zeros(stack.shape[:2]), np.zeros((len(rows), 1))
     for members in _groups(groups, rows.shape[1]):
-        own, predicted = rows[:, members], stack[..., members]
-        counted = _untied_pairs(own)[:, None] if ties == "untied" else float(_pairs(own))
-        wrong += counted - _concordance(own, predicted)
-        n_pairs += counted
+        group_scores, predicted = rows[:, members], stack[..., members]
+        n_counted = float(_pairs(group_scores))
+        if ties == "untied":
+            n_counted = _untied_pairs(group_scores)[:, None]
+        wrong += n_counted - _concordance(group_scores, predicted, near_ties)
+        n_pairs += n_counted
         if ties == "all":
-            wrong -= _tied_pairs(own[:, None], predicted)
+            wrong -= _tied_pairs(group_scores[:, None], predicted)
     error = np.divide(wrong, 2.0 * n_pairs, out=np.full_like(wrong, np.nan), where=n_pairs > 0)
     return _result(error, stack, shape)
 
@@ -137,12 +150,12 @@ def kendall_tau(
         NaN if all groups are skipped.
     """
 
-    def taus(own: Array, stack: Array) -> tuple[Array, Flags]:
-        untied = _untied_pairs(own)
+    def taus(group_scores: Array, stack: Array) -> tuple[Array, Flags]:
+        untied = _untied_pairs(group_scores)
         possible = np.sqrt(untied[:, None] * _untied_pairs(stack))
-        found, surplus = np.zeros_like(possible), _concordance(own, stack)
-        np.divide(surplus, possible, out=found, where=possible > 0.0)
-        return found, untied > 0
+        tau, surplus = np.zeros_like(possible), _concordance(group_scores, stack)
+        np.divide(surplus, possible, out=tau, where=possible > 0.0)
+        return tau, untied > 0
 
     return _mean_over_groups(taus, scores, predictions, groups, empty)
 
@@ -306,29 +319,49 @@ def merge_near_ties(predictions: Array) -> Array:
     """
     merged = np.array(predictions, dtype=np.float64, order="C")
     rows = merged.reshape(-1, merged.shape[-1])
+    is_near = np.zeros(len(rows), dtype=np.bool_)
     for start in range(0, len(rows), step := max(1, _BLOCK // max(1, rows.shape[1]))):
-        block = rows[start : start + step]
-        gaps = _float_gaps(np.sort(_as_integers(block), axis=1))
+        block = slice(start, start + step)
+        integers = _as_integers(rows[block])
+        integers.sort(axis=1)
+        gaps = _float_gaps(integers)
         # Gaps of zero wrap around: rows whose only ties are exact stay as they are.
-        found = np.flatnonzero((gaps - np.uint64(1) < _NEAR_FLOATS).any(axis=1))
-        if not len(found):
-            continue
-        values = block[found]
-        order = np.argsort(values, axis=1)
-        ordered = np.take_along_axis(values, order, axis=1)
-        new = _float_gaps(_as_integers(ordered)) > _NEAR_FLOATS
-        new |= np.diff(ordered) > NEAR * (ordered[:, -1:] - ordered[:, :1])
+        gaps -= np.uint64(1)
+        (gaps < _NEAR_FLOATS).any(axis=1, out=is_near[block])
+    if len(near := np.flatnonzero(is_near)):
+        values = rows[near]
+        order, is_new = _near_ties(values)
         first = np.zeros(order.shape, dtype=np.intp)
-        np.maximum.accumulate(np.where(new, np.arange(1, len(new.T) + 1), 0), 1, out=first[:, 1:])
-        np.put_along_axis(values, order, np.take_along_axis(ordered, first, axis=1), axis=1)
-        block[found] = values
+        places = np.arange(1, order.shape[1])
+        np.maximum.accumulate(np.where(is_new, places, 0), axis=1, out=first[:, 1:])
+        lowest = np.take_along_axis(np.take_along_axis(values, order, axis=1), first, axis=1)
+        np.put_along_axis(values, order, lowest, axis=1)
+        rows[near] = values
     return merged
 
 
-def _as_integers(values: Array) -> NDArray[np.int64]:
-    """Return integers in the order of the values, with as many between two as there are floats."""
-    integers = (values + 0.0).view(np.int64)  # without negative zeros
-    return integers ^ ((integers >> 63) & np.iinfo(np.int64).max)
+def _near_ties(values: Array) -> tuple[Places, Flags]:
+    """Return the order of values (r, m), and which of the next ones, (r, m - 1), are not tied."""
+    order = np.argsort(values, axis=1)
+    ordered = np.take_along_axis(values, order, axis=1)
+    is_new = _float_gaps(_as_integers(ordered)) > _NEAR_FLOATS
+    is_new |= np.diff(ordered) > NEAR * (ordered[:, -1:] - ordered[:, :1])
+    return order, is_new
+
+
+def _as_integers(
+    values: Array, out: NDArray[np.int64] | None = None, spare: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """Return integers in the order of the values, with as many between two as there are floats.
+
+    `out` and `spare`, of the shape of the values, save two allocations.
+    """
+    out = np.empty(values.shape, dtype=np.int64) if out is None else out
+    np.add(values, 0.0, out=out.view(np.float64))  # without negative zeros
+    negative = np.right_shift(out, 63, out=spare)
+    negative &= _LARGEST
+    out ^= negative
+    return out
 
 
 def _float_gaps(ordered: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -356,18 +389,22 @@ def _rows_and_stack(
     """Return scores as (b, m), predictions as (b, g, m), and the shape of the result."""
     scores = np.asarray(scores, dtype=np.float64)
     predictions = np.asarray(predictions, dtype=np.float64)
-    own = scores.shape[:-1]  # (b,), or () if all predictions share the scores
-    first, last = predictions.shape[: len(own)], predictions.shape[-1:]
-    fits = (first, last) == (own, scores.shape[-1:]) and predictions.ndim > len(own)
+    n_rows = scores.shape[:-1]  # (b,), or () if all predictions share the scores
+    first, last = predictions.shape[: len(n_rows)], predictions.shape[-1:]
+    fits = (first, last) == (n_rows, scores.shape[-1:]) and predictions.ndim > len(n_rows)
     if not fits or scores.ndim not in (1, 2):
-        shape = f"({own[0]}, ..., {scores.shape[1]})" if len(own) == 1 else f"(..., {scores.size})"
+        shape = (
+            f"({n_rows[0]}, ..., {scores.shape[1]})"
+            if len(n_rows) == 1
+            else f"(..., {scores.size})"
+        )
         raise ValueError(
             f"predictions: expected shape {shape}, one value per score; got shape "
             f"{predictions.shape}"
         )
     if n_bad := np.count_nonzero(~np.isfinite(scores)):
         raise ValueError(f"scores: {n_bad} of {scores.size} are NaN or infinite; drop those points")
-    n_predictions = math.prod(predictions.shape[len(own) : -1])
+    n_predictions = math.prod(predictions.shape[len(n_rows) : -1])
     rows = np.atleast_2d(scores)
     stack = predictions.reshape(len(rows), n_predictions, rows.shape[1])
     return rows, stack, predictions.shape[:-1]
@@ -410,8 +447,8 @@ def _mean_over_groups(
     """
     rows, stack, shape = _rows_and_stack(scores, predictions)
     sums, n_groups = np.zeros(stack.shape[:2]), np.zeros((len(rows), 1))
-    for own in _groups(groups, rows.shape[1], smallest=smallest):
-        values, rankable = function(rows[:, own], stack[..., own])
+    for members in _groups(groups, rows.shape[1], smallest=smallest):
+        values, rankable = function(rows[:, members], stack[..., members])
         sums += np.where(rankable[:, None], values, 0.0 if empty is None else float(empty))
         n_groups += rankable[:, None] if empty is None else 1
     mean = np.divide(sums, n_groups, out=np.full_like(sums, np.nan), where=n_groups > 0)
@@ -421,37 +458,29 @@ def _mean_over_groups(
 # Pairs in the wrong order
 
 
-def _concordance(scores: Array, stack: Array) -> Array:
+def _concordance(scores: Array, stack: Array, near_ties: bool = False) -> Array:
     """Return the number of concordant minus discordant pairs, (b, g)."""
-    n_rows, n_predictions, n_points = stack.shape
+    is_long = stack.shape[2] > _LONG
+    if near_ties and (is_long or stack.size <= _FEW):
+        stack = merge_near_ties(stack)
     if stack.size <= _FEW:
         return (_signs(scores)[:, None] * _signs(stack)).sum(axis=(2, 3)) / 2
-    if n_points > _LONG:
+    if is_long:
         return _count_by_sorting(scores, stack)
-    order = np.argsort(-scores, axis=1, kind="stable")
-    _, worse = _runs(np.take_along_axis(scores, order, axis=1))  # where worse scores begin
-    wrong = np.empty((n_rows, n_predictions))
-    # Points first, so that one comparison covers many predictions in contiguous memory.
-    by_point = np.moveaxis(stack, 2, 0)
-    per_row = max(1, _BLOCK // max(1, n_points))
-    together = max(1, per_row // max(1, n_predictions))
-    for first in range(0, n_rows, together):
-        rows = np.arange(first, min(first + together, n_rows))
-        for start in range(0, n_predictions, per_row):
-            columns = slice(start, start + per_row)
-            block = np.ascontiguousarray(by_point[order[rows].T, rows, columns])
-            wrong[rows, columns] = _wrong_pairs(block, worse[rows])
-    return np.sum(n_points - worse, axis=1, keepdims=True) - wrong
+    ranks, n_untied = _dense_ranks(scores)
+    return n_untied[:, None] - _count_discordant(ranks, stack, near_ties)
 
 
 def _signs(values: Array) -> NDArray[np.int8]:
     """Return the signs of the differences of all values along the last axis, (..., m, m)."""
-    one, other = values[..., :, None], values[..., None, :]
-    return (one > other).view(np.int8) - (one < other).view(np.int8)
+    first, second = values[..., :, None], values[..., None, :]
+    return (first > second).view(np.int8) - (first < second).view(np.int8)
 
 
 def _count_by_sorting(scores: Array, stack: Array) -> Array:
     """Derive the same from Kendall's tau_b, which SciPy computes by sorting."""
+    from scipy.stats import kendalltau  # slow to import, and needed for long rankings only
+
     tau = np.zeros(stack.shape[:2])
     for row, column in np.ndindex(*tau.shape):
         pair = scores[row], stack[row, column]
@@ -480,29 +509,121 @@ def _tied_pairs(*values: Array) -> Array:
     return (end - begin - 1).sum(axis=-1) / 2.0
 
 
-def _wrong_pairs(block: Array, worse: Places) -> Array:
-    """Count 2 for every untied pair in the wrong order and 1 for a tied prediction.
+def _dense_ranks(scores: Array) -> tuple[NDArray[np.int64], Array]:
+    """Return the ranks of scores (b, m) among the distinct ones of their row, from 0 upwards.
 
-    `block`, (m, b, g), has the predictions of points by descending score, an order that
-    differs between the rows b. After point i come first the points tied with it, then, from
-    ``worse[b, i]`` on, the worse ones.
+    Also return the number of pairs of each row, (b,), whose scores differ.
     """
-    n_points, places = len(block), np.arange(len(block))[:, None]
-    wrong = np.zeros(block.shape[1:])
-    flags = np.empty((2 * n_points, *wrong.shape), dtype=bool)
-    first, last = worse.min(axis=0, initial=n_points), worse.max(axis=0, initial=0)
-    for i, (begin, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-        n_worse = n_points - begin
-        less, least = flags[:n_worse], flags[n_worse : 2 * n_worse]
-        np.less(block[i], block[begin:], out=less)
-        np.less_equal(block[i], block[begin:], out=least)
-        if begin < end:  # some rows have more ties than others
-            counted = (places[begin:] >= worse[:, i])[..., None]
-            less &= counted
-            least &= counted
-        counter = np.uint8 if 2 * n_worse <= np.iinfo(np.uint8).max else np.uint32
-        wrong += np.add.reduce(flags[: 2 * n_worse].view(np.uint8), axis=0, dtype=counter)
-    return wrong
+    order = np.argsort(scores, axis=1)
+    ordered = np.take_along_axis(scores, order, axis=1)
+    is_tied = np.zeros(scores.shape, dtype=np.bool_)
+    np.equal(ordered[:, 1:], ordered[:, :-1], out=is_tied[:, 1:])
+    ranks = np.empty(scores.shape, dtype=np.int64)
+    np.put_along_axis(ranks, order, np.cumsum(~is_tied, axis=1) - 1, axis=1)
+    return ranks, _pairs(scores) - _sum_runs(is_tied)
+
+
+def _count_discordant(ranks: NDArray[np.int64], stack: Array, near_ties: bool) -> Array:
+    """Count 2 for every untied pair in the wrong order and 1 for a tied prediction, (b, g).
+
+    `ranks`, (b, m), are those of the scores. They replace the last bits of the predictions, so that
+    sorting numbers, many times faster than an argsort, brings the ranks into the order of the
+    predictions. Rows in which this may order or tie points wrongly are sorted as they are.
+    """
+    (n_rows, n_predictions, n_points), n_stack = stack.shape, math.prod(stack.shape[:2])
+    n_bits = int(ranks.max(initial=1)).bit_length()
+    mask = (1 << n_bits) - 1
+    flat, row_of = stack.reshape(n_stack, n_points), np.repeat(np.arange(n_rows), n_predictions)
+    ordered = np.empty((n_stack, n_points), dtype=np.uint8 if mask <= _MOST else np.uint16)
+    is_tied = np.zeros((n_stack, n_points), dtype=np.bool_)  # with the point before
+    in_doubt = np.zeros(n_stack, dtype=np.bool_)
+    step = max(1, _BLOCK // n_points)
+    work = np.empty((3, min(step, n_stack), n_points), dtype=np.int64)
+    for start in range(0, n_stack, step):
+        block = slice(start, start + step)
+        exact, keys, spare = work[:, : n_stack - start]
+        _as_integers(flat[block], exact, spare)
+        np.bitwise_and(exact, ~mask, out=keys)
+        keys |= ranks.take(row_of[block], axis=0, out=spare, mode="clip")
+        keys.sort(axis=1)
+        np.bitwise_and(keys, mask, out=ordered[block], casting="unsafe")
+        keys >>= n_bits
+        gaps, tied = np.subtract(keys[:, 1:], keys[:, :-1], out=spare[:, 1:]), is_tied[block, 1:]
+        np.equal(gaps, 0, out=tied)
+        if near_ties:
+            gaps -= 1  # zero wraps around
+            (gaps.view(np.uint64) <= _NEAR_FLOATS >> n_bits).any(axis=1, out=in_doubt[block])
+            in_doubt[block] |= _has_small_range(keys[:, [0, -1]] << n_bits, n_bits)
+        else:
+            exact.sort(axis=1)
+            np.not_equal(exact[:, 1:] == exact[:, :-1], tied).any(axis=1, out=in_doubt[block])
+    if len(doubtful := np.flatnonzero(in_doubt)):
+        values = flat[doubtful]
+        if near_ties:
+            order, is_new = _near_ties(values)
+        else:
+            order = np.argsort(values, axis=1)
+            is_new = np.diff(np.take_along_axis(values, order, axis=1)) != 0.0
+        keys = np.take_along_axis(ranks[row_of[doubtful]], order, axis=1)
+        keys[:, 1:] += np.cumsum(is_new, axis=1) << n_bits
+        keys.sort(axis=1)
+        ordered[doubtful] = keys & mask
+        is_tied[doubtful, 1:] = ~is_new
+    wrong = _sum_runs(is_tied)
+    is_tied[:, 1:] &= ordered[:, 1:] == ordered[:, :-1]
+    wrong -= _sum_runs(is_tied)
+    for start in range(0, n_stack, _TOGETHER):
+        block = slice(start, start + _TOGETHER)
+        wrong[block] += 2.0 * _inversions(ordered[block])
+    return wrong.reshape(n_rows, n_predictions)
+
+
+def _has_small_range(ends: NDArray[np.int64], n_bits: int) -> Flags:
+    """Return in which rows values that differ in the last bits only may not be near ties.
+
+    Those are a fraction of ``2**n_bits * _EPS`` of their size apart, and near ties one of `NEAR` of
+    the range. `ends`, (r, 2), are the lowest and the highest value of each row as integers.
+    """
+    lowest, highest = (ends ^ ((ends >> 63) & _LARGEST)).view(np.float64).T
+    size = np.maximum(np.abs(lowest), np.abs(highest))
+    return ~(highest - lowest > 2.0 ** (n_bits + 2) * _EPS / NEAR * size)
+
+
+def _sum_runs(flags: Flags) -> Array:
+    """Return the number of pairs in the runs of each row, in which points follow tied ones.
+
+    `flags`, (r, m), marks the points that are tied with the one before.
+    """
+    at = np.flatnonzero(flags)
+    place = np.arange(len(at))
+    new = np.ones(len(at), dtype=np.bool_)
+    np.not_equal(at[1:], at[:-1] + 1, out=new[1:])
+    before = place - np.maximum.accumulate(np.where(new, place, 0)) + 1  # points of the same run
+    sums = np.bincount(at // flags.shape[1], before, minlength=len(flags))
+    return sums.astype(np.float64, copy=False)  # integers if there are no rows
+
+
+def _inversions(values: NDArray[np.unsignedinteger]) -> Array:
+    """Return the number of pairs in descending order in each row of values, (r, m)."""
+    n_columns, n_points = values.shape
+    # Points first, so that one comparison covers many rows in contiguous memory; nothing is above
+    # what follows the last point.
+    padded = np.full((2 * n_points, n_columns), np.iinfo(values.dtype).max, dtype=values.dtype)
+    padded[:n_points] = values.T
+    total, descends = np.zeros(n_columns), np.empty((_MOST, n_columns), dtype=np.bool_)
+    lag = 1
+    while lag < n_points:
+        n_first = n_points - lag  # points with another one at this lag, and also lags to come
+        n_lags = max(1, min(_MOST // n_first, n_first))
+        for start in range(0, n_first, _MOST):  # sums of more bytes would overflow
+            first = padded[start : min(start + _MOST, n_first)]
+            shape = n_lags, len(first), n_columns
+            later = as_strided(padded[start + lag :], shape, first.strides[:1] + first.strides)
+            flags = descends[: n_lags * len(first)]
+            np.greater(first, later, out=flags.reshape(shape))
+            total += np.add.reduce(flags.view(np.uint8), axis=0, dtype=np.uint8)
+        lag += n_lags
+    return total
 
 
 # Ranks and ties

@@ -1,7 +1,5 @@
 """A Dask cluster of real processes on loopback."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

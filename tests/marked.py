@@ -1,7 +1,5 @@
 """Processes found by a mark in their environment, which all descendants of a process inherit."""
 
-from __future__ import annotations
-
 import time
 from uuid import uuid4
 

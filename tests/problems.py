@@ -1,7 +1,5 @@
 """Small problems for the tests, from random numbers and from hypothesis, and dense references."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

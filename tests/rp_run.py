@@ -1,7 +1,5 @@
 """``rp-run`` on the small experiment, in a process of its own."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

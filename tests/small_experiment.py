@@ -1,7 +1,5 @@
 """A small experiment with every algorithm, for tests of the runner."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Hypothesis strategies for hostile input: configs, command lines, files, stores and fits."""
 
-from __future__ import annotations
-
 import gzip
 import inspect
 import io

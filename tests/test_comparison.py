@@ -2,8 +2,10 @@
 
 import numpy as np
 import pages
+import pandas as pd
 import pytest
-from studies import boosting
+from click.testing import CliRunner
+from studies import boosting, frontier
 from studies.rankings import DATA_SETS, Queries, pairwise_error, per_query
 
 rng = np.random.default_rng(0)
@@ -66,3 +68,27 @@ def test_methods_with_missing_folds_are_left_out():
 def test_queries_of_one_grade_are_not_judged():
     test = Queries(np.zeros((5, 1)), np.array([0, 1, 2, 1, 1.0]), np.array([0, 0, 0, 1, 1]))
     assert per_query(test, np.array([3.0, 2.0, 1.0, 1.0, 2.0]), pairwise_error).tolist() == [1.0]
+
+
+def letor_lines(n_queries, first):
+    """Lines of a LETOR file, graded by the first of three features."""
+    rows = np.random.default_rng(first).uniform(size=(n_queries * 8, 3))
+    for number, row in enumerate(rows):
+        values = " ".join(f"{j + 1}:{value:.4f}" for j, value in enumerate(row))
+        yield f"{int(4 * row[0])} qid:{first + number // 8} {values}\n"
+
+
+def test_accuracy_against_pictures_of_own_folds(tmp_path):
+    fold, output = tmp_path / "Fold1", tmp_path / "found"
+    fold.mkdir()
+    options = ["--data", str(tmp_path), "--output", str(output)]
+    for place, name in enumerate(("train", "vali", "test")):
+        missing = CliRunner().invoke(frontier.main, ["--data", str(fold)])
+        assert missing.exit_code == 1
+        assert f"Fold1 has no {name}.txt" in missing.output
+        (fold / f"{name}.txt").write_text("".join(letor_lines(30, 100 * place)))
+    assert CliRunner().invoke(frontier.main, options, catch_exceptions=False).exit_code == 0
+    table = pd.read_csv(output / "frontier.csv").set_index("method")
+    assert table.loc["grown", "pictures"].tolist() == [5, 10, 20, 50, 100]
+    assert table.loc["grown", "ndcg"].min() > 0.9
+    assert b"NDCG@10" in (output / "frontier.svg").read_bytes()

@@ -1,7 +1,5 @@
 """Hostile input is used or refused with a message; many more examples: see CONTRIBUTING.md."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

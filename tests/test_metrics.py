@@ -202,6 +202,23 @@ def test_pairs_of_many_rows_are_counted_in_blocks(data, ties):
     np.testing.assert_array_equal(result, np.reshape(expected, (n_rows, 3, 2)))
 
 
+@given(st.integers(0, 2**32 - 1), st.sampled_from(TIES), st.sampled_from(COUNTED))
+def test_near_ties_are_counted_as_if_they_were_merged_before(seed, ties, counted):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 30, size=(3, 25))
+    level = rng.choice([0.0, 1.0, -3.0, 1e12])
+    # Most are equal or differ by rounding; some rows have a range of a few rounding errors only.
+    coarse = rng.integers(-3, 4, size=(3, 40, 25)) * 10.0 ** rng.integers(-14, 3, size=(3, 40, 1))
+    rounding = rng.integers(-2, 3, size=coarse.shape) * 2.0 ** rng.integers(-52, -30)
+    predictions = (level + coarse) * (1.0 + rounding)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metrics, "_BLOCK", int(rng.choice([1, 100, metrics._BLOCK])))
+        count_by(counted, patch)
+        found = disagreement_error(scores, predictions, ties=ties, near_ties=True)
+        expected = disagreement_error(scores, merge_near_ties(predictions), ties=ties)
+    np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("n_points", [255, 256, 257, 258, 700])
 @pytest.mark.parametrize("ties", ["all", "untied"])
 @pytest.mark.parametrize("counted", COUNTED)

@@ -72,3 +72,10 @@ def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path):
         path.touch()
     remove_leftovers(tmp_path, {"a.csv"})
     assert sorted(tmp_path.iterdir()) == sorted(others)
+
+
+@pytest.mark.parametrize("where", ["none/file", "file/file"])
+def test_a_folder_that_is_not_there_is_told(tmp_path, where):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OutputError, match="cannot write"):
+        write_atomically(tmp_path / where, b"")

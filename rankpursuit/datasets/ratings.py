@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from rankpursuit.errors import DataError
@@ -141,6 +142,12 @@ class Ratings:
         """Mean of each user's ratings, shape (n_users,)."""
         return np.add.reduceat(self.values, self.offsets[:-1]) / self.counts
 
+    @cached_property
+    def table(self) -> sp.csr_array:
+        """The ratings as a matrix of users and items; a rating of 0 is stored too."""
+        shape = self.n_users, self.n_items
+        return sp.csr_array((self.values, self.items, self.offsets), shape=shape)
+
     def user_items(self, user: int) -> NDArray[np.int32]:
         """Items that `user` rated, ascending, shape (n,)."""
         return self.items[self._rows(user)]
@@ -151,6 +158,10 @@ class Ratings:
 
     def checksum(self) -> str:
         """SHA-256 of the contents, independent of the file format, as 64 hex digits."""
+        return self._checksum
+
+    @cached_property
+    def _checksum(self) -> str:
         digest = hashlib.sha256()
         for field in ARRAYS:
             array = getattr(self, field)

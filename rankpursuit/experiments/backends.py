@@ -6,10 +6,8 @@ Results do not depend on the backend, nor on the number of workers.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
-import multiprocessing.resource_tracker
 import os
 import signal
 import threading
@@ -18,16 +16,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-import joblib
 import numpy as np
 import scipy
-from joblib.externals.loky import get_reusable_executor
-from joblib.externals.loky.backend import resource_tracker as loky_tracker
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
 import rankpursuit
@@ -117,6 +111,29 @@ def _evaluate(packed: tuple[Any, ...], job: Job) -> UnitResult:
     return evaluate_unit(experiment_from(*packed), *job)
 
 
+class Loky(NamedTuple):
+    """The parts of joblib that start worker processes; the last two are private."""
+
+    get_reusable_executor: Callable[..., Any]
+    start_tracker: Callable[[], None]
+    WorkerLostError: type[Exception]
+
+
+def loky() -> Loky:
+    """Import the parts of joblib; raise a `RunError` if this version does not have them."""
+    import joblib
+
+    try:
+        from joblib.externals.loky import get_reusable_executor
+        from joblib.externals.loky.backend.resource_tracker import ensure_running
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+    except ImportError as error:
+        missing = f"joblib {joblib.__version__} cannot start workers as expected ({error})"
+        message = f"{missing}: use --n-jobs 1, or install an earlier version of joblib"
+        raise RunError(message) from error
+    return Loky(get_reusable_executor, ensure_running, TerminatedWorkerError)
+
+
 class Local:
     """Worker processes on this machine: 1 is this process, -1 means one per core."""
 
@@ -131,20 +148,31 @@ class Local:
 
     def count(self) -> int:
         """Return the number of units evaluated in parallel."""
-        return int(joblib.effective_n_jobs(self._n_jobs))
+        if self._n_jobs == 1:
+            return 1
+        from joblib import effective_n_jobs  # slow to import
+
+        return int(effective_n_jobs(self._n_jobs))
 
     def check(self, data: DataSpec) -> None:
         """Do nothing: workers have the environment of this process."""
 
     def evaluate(self, experiment: Experiment, jobs: Iterable[Job]) -> Iterator[UnitResult]:
-        """Yield the results of jobs as they complete; raise a `RunError` if a worker dies."""
-        packed = json.dumps(experiment.resolved()), plugin_sources(), experiment.code()
+        """Yield the results of jobs as they complete; raise a `RunError` if a worker dies.
+
+        A single job is evaluated in this process: workers take a second to start.
+        """
         n_workers, waiting = self.count(), iter(jobs)
-        if n_workers == 1:
-            yield from (_evaluate(packed, job) for job in waiting)
+        first = list(islice(waiting, 2))
+        waiting = chain(first, waiting)
+        if n_workers == 1 or len(first) < 2:
+            threadpools.cache_clear()  # plug-ins and estimators may have loaded libraries
+            yield from (evaluate_unit(experiment, *job) for job in waiting)
             return
-        _start_trackers()
-        executor = get_reusable_executor(
+        packed = json.dumps(experiment.resolved()), plugin_sources(), experiment.code()
+        parts = loky()
+        _start_trackers(parts)
+        executor = parts.get_reusable_executor(
             n_workers,
             timeout=300,
             initializer=_exit_with_parent,
@@ -162,7 +190,7 @@ class Local:
                     pending.add(executor.submit(_evaluate, packed, job))
                 yield from (future.result() for future in done)
             finished = True
-        except TerminatedWorkerError as error:
+        except parts.WorkerLostError as error:
             message = f"a worker process was killed or ran out of memory; {_RESUME}"
             raise RunError(message) from error
         finally:
@@ -174,17 +202,19 @@ class Local:
                 executor.shutdown(wait=True, kill_workers=True)
 
 
-def _start_trackers() -> None:
+def _start_trackers(parts: Loky) -> None:
     """Start the resource trackers with signals deferred, since their start unblocks signals.
 
     Their standard error is discarded: it reports leaks of killed runs, already cleaned up.
     """
+    from multiprocessing import resource_tracker
+
     kept = os.dup(2)
     try:
         with open(os.devnull, "wb") as nowhere, _signals_deferred():
             os.dup2(nowhere.fileno(), 2)
-            multiprocessing.resource_tracker.ensure_running()
-            loky_tracker.ensure_running()
+            resource_tracker.ensure_running()
+            parts.start_tracker()
     finally:
         os.dup2(kept, 2)
         os.close(kept)
@@ -239,6 +269,8 @@ class Dask:
 
     def __enter__(self) -> Self:
         """Connect to the scheduler; raise a `RunError` if there is none."""
+        import asyncio
+
         try:
             from distributed import Client, Security, rpc
         except ImportError as error:
@@ -283,12 +315,12 @@ class Dask:
         self._wait_for_worker()
         with self._scheduler():
             reports = self._client.run(_check_worker, data, environment, on_error="return")
-            found = {f"worker {address}": x for address, x in sorted(reports.items())}
+            answers = {f"worker {address}": x for address, x in sorted(reports.items())}
             try:  # the scheduler must import the package to unpickle jobs
                 self._client.run_on_scheduler(blas)
             except ImportError as error:
-                found["the scheduler"] = error
-        if problems := [f"{who}: {x}" for who, x in found.items() if isinstance(x, Exception)]:
+                answers["the scheduler"] = error
+        if problems := [f"{who}: {x}" for who, x in answers.items() if isinstance(x, Exception)]:
             remedy = (
                 f"install 'rankpursuit[dask]=={environment[0][1]}' there, with the versions of "
                 "this machine; set OPENBLAS_CORETYPE to the same value on all machines; copy "

@@ -317,17 +317,17 @@ def _algorithms(value: Any, info: ValidationInfo) -> Any:
         raise InvalidValue(
             f"expected a mapping with at least one algorithm, got {short_repr(value)}"
         )
-    found, errors = {}, []
+    algorithms, errors = {}, []
     for label, options in value.items():
         try:
             if not isinstance(options, MethodOptions):
                 options = _algorithm(label, options, lenient=bool(info.context))
-            found[label] = options
+            algorithms[label] = options
         except InvalidValue as error:
             errors += [((str(label), *below), message) for below, message in error.errors]
     if errors:
         raise InvalidValue(*errors)
-    return found
+    return algorithms
 
 
 def _algorithm(label: Any, options: Any, *, lenient: bool) -> MethodOptions:
@@ -422,8 +422,10 @@ class Experiment(Section):
             raise InvalidValue(("tuning_on", f"expected group, got user: {message}"))
         pursuits = [x for x, o in self.algorithms.items() if N_BASIS.key in o.grid()]
         for label, options in self.algorithms.items():
-            source = options.sized_by
-            if source is not None and (source not in pursuits or self.algorithms[source].sized_by):
+            source = options.n_basis_from
+            if source is not None and (
+                source not in pursuits or self.algorithms[source].n_basis_from
+            ):
                 message = f"expected an algorithm with its own n_basis, got {short_repr(source)}"
                 raise InvalidValue((("algorithms", label, "size_from"), message))
         return self
@@ -431,7 +433,7 @@ class Experiment(Section):
     @property
     def has_joint_choices(self) -> bool:
         """Return whether the parameters of an algorithm depend on the errors of others."""
-        sized = any(options.sized_by for options in self.algorithms.values())
+        sized = any(options.n_basis_from for options in self.algorithms.values())
         return sized or self.kernel.shared != "none"
 
     def at_most(self, users: int, repeats: int) -> Self:

@@ -139,18 +139,18 @@ def evaluate_unit(
             _add_users(experiment, tasks, choices, results, failures)
         else:
             for task in tasks:
-                own = {label: AlgorithmResult() for label in labels}
+                tuned = {label: AlgorithmResult() for label in labels}
                 folds = task.folds(min(FOLDS, len(task.scored) // 2))
-                _add_users(experiment, folds, None, own, failures)
+                _add_users(experiment, folds, None, tuned, failures)
                 if failures and experiment.has_joint_choices:
                     reason = f"user {task.user}: parameters depend on {', '.join(failures)}"
                     failures = dict.fromkeys(labels, reason) | failures
                     break
-                errors = {label: x.sums for label, x in own.items() if label not in failures}
+                errors = {label: x.sums for label, x in tuned.items() if label not in failures}
                 chosen = choose_parameters(experiment, errors)
                 _add_users(experiment, [task], chosen, results, failures)
                 for label, result in results.items():
-                    result.seconds += own[label].seconds
+                    result.seconds += tuned[label].seconds
     done = {label: result for label, result in results.items() if label not in failures}
     return UnitResult(unit, done, failures)
 
@@ -163,9 +163,13 @@ def _add_users(
     failures: dict[str, str],
 ) -> None:
     """Add the errors of users at the chosen points; without choices, over the whole grids."""
-    kernel = experiment.kernel
-    for stacked in batch_by_size(tasks, len(kernel.widths)):
-        problem = Problem.of(stacked, kernel.widths, kernel.parameter)
+    kernel, widths = experiment.kernel, experiment.kernel.widths
+    if choices is not None:  # only those that are chosen
+        chosen = (x for by_metric in choices.values() for x in by_metric.values())
+        widths = tuple(sorted({x.values[WIDTH.key] for x in chosen if WIDTH.key in x.values}))
+        widths = widths or kernel.widths[:1]
+    for stacked in batch_by_size(tasks, len(widths)):
+        problem = Problem.of(stacked, widths, kernel.parameter)
         for label, result in results.items():
             if label in failures:
                 continue
@@ -174,7 +178,7 @@ def _add_users(
                 if choices is None:
                     _add_holdout_users(experiment, label, problem, result)
                 else:
-                    _add_test_users(experiment, label, problem, choices[label], result)
+                    _add_test_users(experiment, label, problem, widths, choices[label], result)
             except (Exception, SystemExit) as error:  # the other algorithms continue
                 users = "user " if len(stacked) == 1 else "one of the users "
                 users += ", ".join(str(task.user) for task in stacked)
@@ -209,12 +213,16 @@ def _add_test_users(
     experiment: Experiment,
     label: str,
     problem: Problem,
+    widths: tuple[float, ...],
     choices: Mapping[str, Choice],
     result: AlgorithmResult,
 ) -> None:
-    """Add the users' errors at the chosen point, and the errors along its number of functions."""
+    """Add the users' errors at the chosen point, and the errors along its number of functions.
+
+    `widths` are those of the problem, among them the chosen ones.
+    """
     for metric, choice in choices.items():
-        alone = problem.at_width(choice.index[0] if WIDTH.key in choice.values else 0)
+        alone = problem.at_width(widths.index(choice.values.get(WIDTH.key, widths[0])))
         point = {k: v for k, v in choice.values.items() if k not in (WIDTH.key, N_BASIS.key)}
         chosen = experiment.algorithms[label].at(point)
         predictions = _predictions(experiment, chosen, alone)
@@ -227,8 +235,8 @@ def _add_test_users(
         for task, line, n_basis in zip(alone.tasks, lines, sizes[:, position], strict=True):
             result.add(metric, line)
             sizes_of_task = int(n_basis), predictions.n_points, len(task.test)
-            own = UserResult(task.user, metric, float(line[position]), *sizes_of_task)
-            result.users.append(own)
+            user_result = UserResult(task.user, metric, float(line[position]), *sizes_of_task)
+            result.users.append(user_result)
 
 
 def _predictions(
@@ -244,10 +252,9 @@ def _predictions(
         tested = values[..., -problem.n_test :]
         unlike = problem.duplicate_of == np.arange(problem.n_test)
         for task in np.flatnonzero(~unlike.all(axis=1)):
-            own = slice(*np.searchsorted(problem.task_index, [task, task + 1]))
+            kernels = slice(*np.searchsorted(problem.task_index, [task, task + 1]))
             again = np.flatnonzero(~unlike[task])
-            tested[own, ..., again] = tested[own, ..., problem.duplicate_of[task, again]]
-    values[..., -problem.n_test :] = merge_near_ties(values[..., -problem.n_test :])
+            tested[kernels, ..., again] = tested[kernels, ..., problem.duplicate_of[task, again]]
     read_only = values.view()  # every metric gets the same ones
     read_only.flags.writeable = False
     return replace(predictions, values=read_only)
@@ -268,6 +275,9 @@ def _errors(
     """Return the errors on the test points at every point of the grid, shape (w, *axes)."""
     metric, values, n_scored = METRICS[name], predictions.values, problem.n_scored
     test = values[..., -problem.n_test :]
+    if not metric.near_ties:
+        test = merge_near_ties(test)
+        test.flags.writeable = False
     scores = problem.scores[problem.task_index]
     if metric.offset_sensitive and _is_shifted(experiment, options):
         shape = (len(values), *[1] * (values.ndim - 2), -1)  # one row for each kernel
@@ -304,28 +314,28 @@ def choose_parameters(
     metric. Choices that depend on those of other algorithms need the errors of all of them.
     """
     kernel, algorithms = experiment.kernel, experiment.algorithms
-    found: dict[str, dict[str, Choice]] = {label: {} for label in errors}
+    choices: dict[str, dict[str, Choice]] = {label: {} for label in errors}
     for metric in experiment.metrics:
         joint = {}
-        for label, own in errors.items():
+        for label, by_metric in errors.items():
             used = criteria(algorithms[label].method, experiment.tuning, metric)
-            joint[label] = joint_error([own[name] for name in used])
+            joint[label] = joint_error([by_metric[name] for name in used])
         if kernel.shared != "none":
             _keep_one_width(joint, algorithms, kernel.shared)
         # Algorithms with the size of another's model are chosen after it.
-        for label in sorted(joint, key=lambda label: algorithms[label].sized_by is not None):
+        for label in sorted(joint, key=lambda label: algorithms[label].n_basis_from is not None):
             options, error = algorithms[label], joint[label]
             axes = grid_axes(options, kernel.widths)
-            if options.sized_by is not None:
-                size = found[options.sized_by][metric].values[N_BASIS.key]
+            if options.n_basis_from is not None:
+                size = choices[options.n_basis_from][metric].values[N_BASIS.key]
                 distance = np.abs(np.asarray(axes[N_BASIS.key], dtype=float) - size)
                 other = np.arange(len(distance)) != distance.argmin()
                 shape = [-1 if key == N_BASIS.key else 1 for key in axes]
                 error = np.where(other.reshape(shape), np.inf, error)
             choice = choose(error, axes, wide_is_smooth=kernel.parameter == "sigma")
             holdout_error = float(errors[label][metric][choice.index])
-            found[label][metric] = replace(choice, holdout_error=holdout_error)
-    return found
+            choices[label][metric] = replace(choice, holdout_error=holdout_error)
+    return choices
 
 
 def _keep_one_width(

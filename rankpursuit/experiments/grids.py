@@ -115,9 +115,9 @@ _MESSAGES = {
 
 def _translated(error: ValidationError, keys: list[str]) -> Iterator[tuple[Location, str]]:
     """Yield pydantic's errors with the value, and unknown keys with a suggestion."""
-    for found in error.errors(include_url=False):
-        location, kind, value = found["loc"], found["type"], found["input"]
-        cause = found.get("ctx", {}).get("error")
+    for details in error.errors(include_url=False):
+        location, kind, value = details["loc"], details["type"], details["input"]
+        cause = details.get("ctx", {}).get("error")
         if isinstance(cause, InvalidValue):
             yield from (((*location, *below), message) for below, message in cause.errors)
         elif kind == "extra_forbidden":
@@ -125,7 +125,7 @@ def _translated(error: ValidationError, keys: list[str]) -> Iterator[tuple[Locat
         elif kind == "missing":
             yield location, _MESSAGES[kind]
         elif kind != "too_short" or not value:  # not if invalid elements were dropped
-            message = found["msg"].replace("Input should be", "expected").replace("'", "")
+            message = details["msg"].replace("Input should be", "expected").replace("'", "")
             yield location, f"{_MESSAGES.get(kind, message)}, got {short_repr(value)}"
 
 

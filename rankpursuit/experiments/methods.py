@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -153,10 +154,13 @@ class SemiSupervisedOptions(MethodOptions):
 
 # Predictions
 
+all_pairs = lru_cache(maxsize=256)(GroupPreferences.single)
+"""The preferences over all pairs of n points."""
+
 
 def _form(problem: Problem, options: MethodOptions) -> Preferences:
     """Return the preferences to fit: all pairs of scored points, the points, or both."""
-    pairs = GroupPreferences.single(problem.n_scored)
+    pairs = all_pairs(problem.n_scored)
     if isinstance(options, CombinedOptions):
         return Blend(pairs, *options.beta)
     return pairs if METHODS[options.method].rank_only else Pointwise(problem.n_scored)
@@ -186,7 +190,7 @@ def _predicted(path: Any, new_kernels: Any, n_points: int) -> GridPredictions:
 
 def _rank_svm(problem: Problem, options: RankSVMOptions, rows: slice) -> GridPredictions:
     n_scored = problem.n_scored
-    comparable = GroupPreferences.single(n_scored).pairs()
+    comparable = all_pairs(n_scored).pairs()
     task_pairs = [OrderedPairs.of_scores(s[:n_scored], comparable) for s in problem.scores]
     pairs = [task_pairs[task] for task in problem.task_index]
     path = rank_svm_grid(problem.scored_kernel, pairs, {"C": options.C}, loss=options.loss)
@@ -204,7 +208,7 @@ def _sparse_rank_rls(problem: Problem, options: SparseOptions, rows: slice) -> G
         subset_rows.swapaxes(1, 2),
         np.take_along_axis(subset_rows, subset[:, None], axis=2),
         problem.scored_scores,
-        GroupPreferences.single(n_points),
+        all_pairs(n_points),
         {"n_basis": sizes, "alpha": options.lambdas},
     )
     new_kernels = np.take_along_axis(problem.kernel[:, rows], subset[:, None], axis=2)
@@ -243,12 +247,12 @@ def _semi_supervised(
         points = view_points(problem, n_views, n_dictionary, split_loss=split_loss)
         functions, stack = problem.kernel.swapaxes(1, 2), np.arange(len(problem.kernel))
         # The values of one function are contiguous in memory.
-        kernels = [functions[stack[:, None], part].swapaxes(1, 2) for part in points]
+        kernels = [functions[stack[:, None], numbers].swapaxes(1, 2) for numbers in points]
     # Scored points come first; their number is the same in all tasks.
-    own = [part[:, : int((part[0] < n_scored).sum())] for part in points]
-    common = GroupPreferences.single(agreed.stop - agreed.start)
+    fitted_points = [numbers[:, : int((numbers[0] < n_scored).sum())] for numbers in points]
+    common = all_pairs(agreed.stop - agreed.start)
     views = []
-    for kernel, dictionary, fitted in zip(kernels, points, own, strict=True):
+    for kernel, dictionary, fitted in zip(kernels, points, fitted_points, strict=True):
         # Contiguous by point, so that means over points are summed in a fixed order.
         scored, target = np.ascontiguousarray(kernel[:, :n_scored]), problem.scored_scores
         if options.views == "loss":
@@ -256,7 +260,7 @@ def _semi_supervised(
             target = np.take_along_axis(target, fitted, axis=1)
         among = np.take_along_axis(kernel, dictionary[:, :, None], axis=1)
         agreeing = common.root(np.ascontiguousarray(kernel[:, agreed]))
-        form = GroupPreferences.single(scored.shape[1])
+        form = all_pairs(scored.shape[1])
         views.append(View(form.root(scored), form.root_vectors(target), agreeing, among))
     sizes = _sizes(options, min(kernel.shape[2] for kernel in kernels))
     path = joint_grid(
@@ -271,7 +275,7 @@ def _semi_supervised(
     values = path.predict_views(new_kernels)
     if options.aggregation == "weighted":
         at_scored = path.predict_views([kernel[:, :n_scored] for kernel in kernels])
-        combined = weighted_mean(values, view_skills(problem, own, at_scored))
+        combined = weighted_mean(values, view_skills(problem, fitted_points, at_scored))
     else:
         combined = AGGREGATIONS[options.aggregation](values)
     return GridPredictions(combined, path.n_basis, n_dictionary)
@@ -334,8 +338,8 @@ def _linear_rank_rls(
     scored = problem.features[:, : problem.n_scored]
     points = problem.features * (scored != scored[:, :1]).any(axis=1, keepdims=True)
     kernel = points @ points[:, : problem.n_scored].swapaxes(1, 2)
-    found = _least_squares(replace(problem, kernel=kernel), options, rows)
-    for own, values in zip(points, found.values, strict=True):
-        values[:] = values[..., first_duplicate_index(own[rows])]
+    predictions = _least_squares(replace(problem, kernel=kernel), options, rows)
+    for task_points, values in zip(points, predictions.values, strict=True):
+        values[:] = values[..., first_duplicate_index(task_points[rows])]
     n_basis = min(problem.n_scored, problem.features.shape[2])
-    return replace(found, n_basis=np.array(n_basis))
+    return replace(predictions, n_basis=np.array(n_basis))

@@ -52,8 +52,8 @@ def shipped_folder() -> Path:
 
 def shipped_experiments() -> dict[str, Path]:
     """Return the experiments that come with the package by name: the demo, then the tables."""
-    found = {path.stem: path for path in shipped_folder().glob("*.yaml")}
-    return dict(sorted(found.items(), key=lambda item: summary_line(item[1])))
+    configs = {path.stem: path for path in shipped_folder().glob("*.yaml")}
+    return dict(sorted(configs.items(), key=lambda item: summary_line(item[1])))
 
 
 def shipped_configs() -> dict[str, Path]:

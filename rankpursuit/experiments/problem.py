@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,14 +101,14 @@ class Problem:
 
     def at_width(self, width: int) -> Problem:
         """Return the same problem with one width only."""
-        one = self.kernel_index[:, width]
-        alone = np.arange(len(one))
+        kernels = self.kernel_index[:, width]
+        alone = np.arange(len(kernels))
         return replace(
             self,
             task_index=alone,
-            gammas=self.gammas[one],
-            identity=self.identity[one],
-            kernel=self.kernel[one],
+            gammas=self.gammas[kernels],
+            identity=self.identity[kernels],
+            kernel=self.kernel[kernels],
             kernel_index=alone[:, None],
         )
 
@@ -153,7 +153,7 @@ class Problem:
             scores=np.stack([task.scores[o] for task, o in zip(tasks, orders, strict=True)]),
             n_scored=n_scored,
             n_unscored=n_unscored,
-            task_index=np.repeat(np.arange(len(tasks)), [len(part) for part in kernels]),
+            task_index=np.repeat(np.arange(len(tasks)), [len(of_task) for of_task in kernels]),
             gammas=np.concatenate(gammas),
             identity=np.concatenate(identity),
             kernel=kernels[0] if len(kernels) == 1 else np.concatenate(kernels),
@@ -175,8 +175,11 @@ def batch_by_size(tasks: Sequence[Task], n_widths: int) -> Iterator[list[Task]]:
 
 def first_duplicate_index(rows: Array) -> NDArray[np.intp]:
     """Return, for each row, the first row that equals it."""
-    _, first, number = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    return first[number.ravel()]
+    content = np.ascontiguousarray(rows) + 0.0  # -0.0 equals 0.0
+    as_bytes = np.dtype((np.void, content.itemsize * content.shape[1]))
+    keys: list[Any] = content.view(as_bytes).ravel().tolist()
+    first: dict[bytes, int] = {}
+    return np.array([first.setdefault(key, row) for row, key in enumerate(keys)], dtype=np.intp)
 
 
 def _kernel_stack(squared: Array, gammas: Array, identity: NDArray[np.bool_]) -> Array:
@@ -210,11 +213,13 @@ def feature_view_kernels(problem: Problem, n_views: int, n_dictionary: int) -> l
         raise ValueError(f"{n_views} views need {n_views} reference users, got {n_features}")
     kernels: list[list[Array]] = [[] for _ in range(n_views)]
     for number, task in enumerate(problem.tasks):
-        own = problem.task_index == number
+        own_kernels = problem.task_index == number
         parts = split_features(n_features, n_views, task.generator("views"))
         for view, part in zip(kernels, parts, strict=True):
             squared = squared_distances(problem.features[number][:, part])[:, :n_dictionary]
-            view.append(_kernel_stack(squared, problem.gammas[own], problem.identity[own]))
+            view.append(
+                _kernel_stack(squared, problem.gammas[own_kernels], problem.identity[own_kernels])
+            )
     return [np.concatenate(view) for view in kernels]
 
 
@@ -227,10 +232,10 @@ def view_skills(
     points of shape (w, n_v) and predictions of shape (w, ..., n) at all scored points.
     """
     skills = []
-    for values, own in zip(predictions, scored_points, strict=True):
-        is_other = np.ones((len(own), problem.n_scored), dtype=bool)
-        np.put_along_axis(is_other, own, values=False, axis=1)
-        others = np.nonzero(is_other)[1].reshape(len(own), -1)
+    for values, view_points in zip(predictions, scored_points, strict=True):
+        is_other = np.ones((len(view_points), problem.n_scored), dtype=bool)
+        np.put_along_axis(is_other, view_points, values=False, axis=1)
+        others = np.nonzero(is_other)[1].reshape(len(view_points), -1)
         scores = np.take_along_axis(problem.scored_scores, others, axis=1)
         index = others.reshape(len(others), *[1] * (values.ndim - 2), -1)
         at_others = np.take_along_axis(values, index, axis=-1)

@@ -154,11 +154,11 @@ class Task:
         return [
             replace(
                 self,
-                train=np.setdiff1d(self.train, part),
-                test=np.sort(part),
-                scored=np.setdiff1d(self.scored, part),
+                train=np.setdiff1d(self.train, tested),
+                test=np.sort(tested),
+                scored=np.setdiff1d(self.scored, tested),
             )
-            for part in parts
+            for tested in parts
         ]
 
 
@@ -297,10 +297,15 @@ def _describe_items(
 
 def _rated(ratings: Ratings, items: NDArray[Any], reference: NDArray[Any]) -> NDArray[np.float64]:
     """Return the reference users' ratings of the items, shape (n, d); NaN where there are none."""
-    rated = np.full((len(reference), ratings.n_items), np.nan)
-    for row, user in zip(rated, reference, strict=True):
-        row[ratings.user_items(user)] = ratings.user_ratings(user)
-    return np.ascontiguousarray(rated[:, items].T)
+    given = ratings.table[reference]
+    place = np.full(ratings.n_items, -1)
+    place[items] = np.arange(len(items))
+    place = place[given.indices]
+    shared = np.flatnonzero(place >= 0)
+    user = np.repeat(np.arange(len(reference)), np.diff(given.indptr))
+    rated = np.full((len(items), len(reference)), np.nan)
+    rated[place[shared], user[shared]] = given.data[shared]
+    return rated
 
 
 def _filled(
@@ -375,6 +380,6 @@ def fitting_sizes(counts: NDArray[np.int64], protocol: Protocol) -> dict[str, An
             sizes[key] = size - size % 5 if 20 < size < given[key] else size
         fitted = protocol.model_copy(update=sizes)
         if not too_few_users(counts, fitted, groups):
-            found = fitted.model_dump(mode="json")
-            return {key: found[key] for key in sizes if found[key] != given[key]}
+            changed = fitted.model_dump(mode="json")
+            return {key: changed[key] for key in sizes if changed[key] != given[key]}
     return None

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
@@ -79,7 +78,7 @@ class MethodOptions(Section):
         return self.model_copy(update={key: (value,) for key, value in point.items()})
 
     @property
-    def sized_by(self) -> str | None:
+    def n_basis_from(self) -> str | None:
         """Label of another algorithm that determines the size of the model, if any."""
         return getattr(self, "size_from", None)
 
@@ -155,6 +154,9 @@ class Metric:
     """Keys of the experiment that the function takes as keyword arguments."""
     offset_sensitive: bool = False
     """Whether a constant added to all predictions changes it."""
+    near_ties: bool = False
+    """Whether the function takes predictions as they are, and ties those that differ by rounding
+    only. For other metrics such predictions are made equal before."""
     plugin: str | None = None
     """The plug-in that registered it."""
 
@@ -169,6 +171,7 @@ METRICS: dict[str, Metric] = {}
 """Every metric by its name."""
 ESTIMATORS: dict[str, tuple[Any, str | None]] = {}
 """Class of each estimator that a plug-in registered, and the plug-in, by dotted name."""
+_AXES_OF_PLUGINS: dict[str, Axis] = {}
 _loading: str | None = None  # name of the plug-in being executed
 UNLOADED_PLUGIN = "missing"  # stands for a plug-in that is not loaded
 
@@ -204,6 +207,8 @@ def _add(
     if taken and (_loading is None or taken.plugin != _loading):
         raise ValueError(f"the name {name} is taken by {taken.plugin or 'rankpursuit'}")
     registry[name] = kind(name, function, **attributes, plugin=_loading)
+    further = attributes.get("axes", ())
+    _AXES_OF_PLUGINS.update({axis.key: axis for axis in further if axis.key not in AXES})
     return function
 
 
@@ -242,8 +247,7 @@ def grid_axes(options: MethodOptions, widths: tuple[float, ...]) -> dict[str, Gr
 
 def find_axis(key: str) -> Axis:
     """Return the axis with a key; a new one for a parameter of an estimator."""
-    axes = chain(AXES.values(), *(method.axes for method in METHODS.values()))
-    return next((axis for axis in axes if axis.key == key), Axis(key))
+    return AXES.get(key) or _AXES_OF_PLUGINS.get(key) or Axis(key)
 
 
 def predict_grid(problem: Problem, options: MethodOptions, rows: slice) -> GridPredictions:
@@ -251,16 +255,16 @@ def predict_grid(problem: Problem, options: MethodOptions, rows: slice) -> GridP
 
     For a method without a width, the problem must have one width only.
     """
-    found = METHODS[options.method].predict_grid(problem, options, rows)
-    if not isinstance(found, GridPredictions):
+    predictions = METHODS[options.method].predict_grid(problem, options, rows)
+    if not isinstance(predictions, GridPredictions):
         n_scored = problem.n_scored
-        found = GridPredictions(np.asarray(found), np.array(n_scored), n_scored)
+        predictions = GridPredictions(np.asarray(predictions), np.array(n_scored), n_scored)
     n_rows = len(range(*rows.indices(problem.scores.shape[1])))
     expected = (len(problem.kernel), *map(len, options.grid().values()), n_rows)
-    if found.values.shape != expected:
-        shape = f"predictions of shape {found.values.shape}, expected {expected}"
+    if predictions.values.shape != expected:
+        shape = f"predictions of shape {predictions.values.shape}, expected {expected}"
         raise ValueError(f"{options.method}: {shape}")
-    return found
+    return predictions
 
 
 # Metrics
@@ -272,10 +276,11 @@ def predict_grid(problem: Problem, options: MethodOptions, rows: slice) -> GridP
     label="disagreement error (fraction of pairs)",
     task="Ranking task",
     options=("ties",),
+    near_ties=True,
 )
 def _disagreement(scores: Array, predictions: Array, *, ties: Ties = "half") -> Array:
     """Disagreement error; one half for a user whose test scores have no untied pair."""
-    errors = np.asarray(disagreement_error(scores, predictions, ties=ties))
+    errors = np.asarray(disagreement_error(scores, predictions, ties=ties, near_ties=True))
     if ties == "untied":
         flat = np.ptp(scores, axis=-1) == 0.0
         errors[flat] = np.where(np.isnan(predictions[flat]).any(axis=-1), np.nan, 0.5)

@@ -42,6 +42,7 @@ from rankpursuit.writing import remove_leftovers, write_atomically
 # Jester, one and a half on MovieLens.
 CHUNK = 10
 ROLES: tuple[Role, ...] = ("holdout", "test")
+_WORK: dict[Role, int] = {"holdout": 5, "test": 1}  # whole grids, or one point of each
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,9 @@ class Run:
 
     def whole(self, repeats: int) -> Self:
         """Return the run of all groups and algorithms, with some number of repeats."""
+        groups = {cell.group for cell in self.plan.cells}
+        if (len(self.plan.repeats), groups) == (repeats, set(self.experiment.protocol.groups)):
+            return replace(self, labels=tuple(self.experiment.algorithms))
         plan = make_plan(self.experiment, repeats, self.experiment.protocol.groups)
         return replace(self, plan=plan, labels=tuple(self.experiment.algorithms))
 
@@ -147,39 +151,59 @@ class Run:
         data = ratings_of(experiment.data).checksum()
         return Identity(experiment.digest(), data, experiment.code())
 
-    def pooled(self, store: Store, cell: Cell, role: Role, label: str) -> AlgorithmResult | None:
-        """Return an algorithm's mean errors, and users, of a cell; None if a unit is missing."""
-        found = [store.load(unit, label) for unit in self.plan.units[cell, role]]
-        done = [result for result in found if result]
-        if not done or len(done) < len(found):
-            return None
-        n_users = sum(len(unit.users) for unit in self.plan.units[cell, role])
-        means = {
-            metric: np.sum([result.sums[metric] for result in done], axis=0) / n_users
-            for metric in done[0].sums
-            # reused results may have further metrics
-            if all(metric in result.sums for result in done)
-        }
-        users = [user for result in done for user in result.users]
-        return AlgorithmResult(means, users, sum(result.seconds for result in done))
 
-    def choices(self, store: Store, cell: Cell) -> dict[str, dict[str, Choice]]:
-        """Return the choices of the algorithms whose hold-out users of a cell are done.
+class Tally:
+    """The results in the store of a run, summed over the units of a cell, and its choices."""
+
+    def __init__(self, run: Run, store: Store) -> None:
+        # With all groups and algorithms, and the repeats of earlier runs.
+        self.run = run.whole(max(len(run.plan.repeats), store.repeats))
+        self._store = store
+        self._holdout: dict[Cell, dict[str, AlgorithmResult]] = {}
+        self._choices: dict[Cell, dict[str, dict[str, Choice]]] = {}
+
+    def pooled(self, cell: Cell, role: Role, label: str) -> AlgorithmResult | None:
+        """Return an algorithm's mean errors, and users, of a cell; None if a unit is missing."""
+        units = self.run.plan.units[cell, role]
+        results = [x for unit in units if (x := self._store.load(unit, label))]
+        if not results or len(results) < len(units):
+            return None
+        n_users = sum(len(unit.users) for unit in units)
+        means = {
+            metric: np.sum([result.sums[metric] for result in results], axis=0) / n_users
+            for metric in results[0].sums
+            # reused results may have further metrics
+            if all(metric in result.sums for result in results)
+        }
+        users = [user for result in results for user in result.users]
+        return AlgorithmResult(means, users, sum(result.seconds for result in results))
+
+    def holdout(self, cell: Cell) -> dict[str, AlgorithmResult]:
+        """Return the results of the algorithms whose hold-out users of a cell are done; kept.
+
+        A round evaluates all hold-out users of its cells before anything asks for them.
+        """
+        if cell not in self._holdout:
+            pooled = {x: self.pooled(cell, "holdout", x) for x in self.run.labels}
+            self._holdout[cell] = {label: result for label, result in pooled.items() if result}
+        return self._holdout[cell]
+
+    def choices(self, cell: Cell) -> dict[str, dict[str, Choice]]:
+        """Return the choices of the algorithms whose hold-out users of a cell are done; kept.
 
         If parameters are chosen for each user, the choices are placeholders without values.
         """
-        if self.experiment.tuning_on == "user":
+        experiment = self.run.experiment
+        if experiment.tuning_on == "user":
             unchosen = Choice((), {}, math.nan, ())
-            by_metric = dict.fromkeys(self.experiment.metrics, unchosen)
-            return dict.fromkeys(self.labels, by_metric)
-        errors = {
-            label: result.sums
-            for label in self.labels
-            if (result := self.pooled(store, cell, "holdout", label))
-        }
-        if self.experiment.has_joint_choices and len(errors) < len(self.experiment.algorithms):
-            return {}
-        return choose_parameters(self.experiment, errors)
+            by_metric = dict.fromkeys(experiment.metrics, unchosen)
+            return dict.fromkeys(self.run.labels, by_metric)
+        if cell not in self._choices:
+            errors = {label: result.sums for label, result in self.holdout(cell).items()}
+            is_whole = len(errors) == len(experiment.algorithms)
+            can_choose = is_whole or not experiment.has_joint_choices
+            self._choices[cell] = choose_parameters(experiment, errors) if can_choose else {}
+        return self._choices[cell]
 
 
 @dataclass(frozen=True)
@@ -250,34 +274,35 @@ def run_session(
             was_finished = all(
                 store.has(unit, label) for unit in run.plan.all() for label in run.labels
             )
-            begun = time.perf_counter()
+            begun, tally = time.perf_counter(), Tally(run, store)
             try:
                 for other, where in reusable:
                     if n_reused := _copy_results(run, store, other, where):
                         report(f"reused: {n_reused:,} users of {other.experiment.name}")
-                failures = execute(run, store, progress, evaluate)
+                failures = execute(run, store, tally, progress, evaluate)
             finally:
                 seconds = time.perf_counter() - begun
-                experiment = _write_files(run, store, folder, command, seconds)
+                experiment = _write_files(run, store, tally, folder, command, seconds)
     except OSError as error:
         raise RunError(f"cannot write to {folder.path}: {error.strerror or error}") from error
     repeats = pd.read_csv(folder.repeats) if folder.has_results else pd.DataFrame()
     return Outcome(experiment, failures, repeats, was_finished)
 
 
-def execute(run: Run, store: Store, stream: IO[str] | None, evaluate: Evaluate) -> list[str]:
+def execute(
+    run: Run, store: Store, tally: Tally, stream: IO[str] | None, evaluate: Evaluate
+) -> list[str]:
     """Evaluate units that are missing in the store; return a line for every failure."""
-    n_users, n_done = 0, 0
-    for unit in run.plan.all():
-        n_users += len(unit.users)
-        n_done += len(unit.users) * all(store.has(unit, label) for label in run.labels)
+    work = _work(run)
+    done = [unit for unit in work if all(store.has(unit, label) for label in run.labels)]
+    n_users, n_done = (sum(len(unit.users) for unit in units) for units in (work, done))
     failures: list[str] = []
     with tqdm(
         desc=run.experiment.name,
-        total=n_users,
-        initial=n_done,
-        bar_format="{desc}: {percentage:3.0f}% |{bar:20}| {n_fmt}/{total_fmt} users "
-        "[{elapsed}, {remaining} left]",
+        total=sum(work.values()),
+        initial=sum(work[unit] for unit in done),
+        unit=f"{n_done:,}/{n_users:,} users",
+        bar_format="{desc}: {percentage:3.0f}% |{bar:20}| {unit} [{elapsed}, {remaining} left]",
         file=stream,
         disable=stream is None or n_done == n_users,
         mininterval=0.2 if stream is not None and stream.isatty() else 15,
@@ -285,25 +310,37 @@ def execute(run: Run, store: Store, stream: IO[str] | None, evaluate: Evaluate) 
     ) as bar:
         for number in range(len(run.plan.repeats) + 1):
             # Largest tasks first: small ones at the end keep all workers busy.
-            jobs = list(_jobs(run, store, number))[::-1]
+            jobs = list(_jobs(run, store, tally, number))[::-1]
             for result in evaluate(run.experiment, jobs):
                 store.save(result)
                 unit = result.unit
-                bar.update(len(unit.users))
+                n_done += len(unit.users)
+                bar.unit = f"{n_done:,}/{n_users:,} users"
+                bar.update(work[unit])
                 where = f"group {group_name(unit.cell.group)}, repeat {unit.cell.repeat + 1}"
                 for label, reason in result.failures.items():
                     failures.append(f"{label} failed, {where}, {unit.role} {reason}")
     return failures
 
 
-def _jobs(run: Run, store: Store, number: int) -> Iterator[Job]:
+def _work(run: Run) -> dict[Unit, int]:
+    """Return the time that each unit takes, roughly and in no unit, to tell how much is left."""
+    counts = ratings_of(run.experiment.data).counts
+    return {
+        unit: int(np.square(counts[list(unit.users)]).sum()) * _WORK[unit.role]
+        for unit in run.plan.all()
+    }
+
+
+def _jobs(run: Run, store: Store, tally: Tally, number: int) -> Iterator[Job]:
     """Yield the units of a round with the algorithms that are missing in the store."""
     for (cell, role), units in run.plan.units.items():
         if cell.repeat != (number if role == "holdout" else number - 1):
             continue
-        choices = {x: {} for x in run.labels} if role == "holdout" else run.choices(store, cell)
+        choices = {x: {} for x in run.labels} if role == "holdout" else tally.choices(cell)
+        wanted = {label: choices[label] for label in run.labels if label in choices}
         for unit in units:
-            missing = {label: x for label, x in choices.items() if not store.has(unit, label)}
+            missing = {label: x for label, x in wanted.items() if not store.has(unit, label)}
             if missing:
                 yield unit, tuple(missing), missing
 
@@ -313,12 +350,12 @@ def can_reuse(ours: Experiment, other: Experiment, label: str) -> bool:
 
     Experiments that differ only in name, repeats, metrics and algorithms have the same tasks.
     """
-    own = {"name", "table", "repeats", "metrics", "algorithms"}
+    may_differ = {"name", "table", "repeats", "metrics", "algorithms"}
     return (
         other.algorithms.get(label) == ours.algorithms[label]
         and not ours.has_joint_choices
         and set(ours.metrics) <= set(other.metrics)
-        and other.model_dump(exclude=own) == ours.model_dump(exclude=own)
+        and other.model_dump(exclude=may_differ) == ours.model_dump(exclude=may_differ)
     )
 
 
@@ -332,22 +369,21 @@ def _copy_results(run: Run, store: Store, other: Run, folder: RunFolder) -> int:
     with Store(folder.store, other.identity()) as source:
         for unit in run.plan.all():
             missing = [label for label in labels if not store.has(unit, label)]
-            found = {label: result for label in missing if (result := source.load(unit, label))}
-            copied += [UnitResult(unit, found, {})] if found else []
+            results = {label: result for label in missing if (result := source.load(unit, label))}
+            copied += [UnitResult(unit, results, {})] if results else []
     store.save(*copied)
     return sum(len(result.unit.users) for result in copied)
 
 
 def _write_files(
-    run: Run, store: Store, folder: RunFolder, command: str, seconds: float
+    run: Run, store: Store, tally: Tally, folder: RunFolder, command: str, seconds: float
 ) -> Experiment:
     """Write the files of the whole experiment, including parts that earlier runs stored.
 
     Returns the experiment with the number of repeats in the files.
     """
     total = store.add_seconds(seconds)
-    whole = run.whole(max(len(run.plan.repeats), store.repeats))
-    tables = _tables(whole, store)
+    tables = _tables(tally)
     if folder.has_results and not tables[0]:  # damaged store: keep earlier results
         return run.experiment
     files: dict[str, dict[str, Any]] = {}
@@ -374,19 +410,19 @@ def _write_files(
     return experiment
 
 
-def _tables(run: Run, store: Store) -> tuple[list[Row], ...]:
+def _tables(tally: Tally) -> tuple[list[Row], ...]:
     """Return the rows of repeats, users, curves and timings, by group, repeat and algorithm.
 
     A group, repeat and algorithm is included once all its hold-out and test users are done.
     """
     tables: tuple[list[Row], ...] = ([], [], [], [])
     repeats, users, curves, timings = tables
-    experiment = run.experiment
+    experiment = tally.run.experiment
     further = [find_axis(key) for x in experiment.algorithms.values() for key in x.grid()]
     columns = dict.fromkeys([*AXES.values(), *further])
-    for cell in sorted(run.plan.cells, key=lambda cell: (cell.group, cell.repeat)):
-        for label, choices in run.choices(store, cell).items():
-            holdout, test = (run.pooled(store, cell, role, label) for role in ROLES)
+    for cell in sorted(tally.run.plan.cells, key=lambda cell: (cell.group, cell.repeat)):
+        for label, choices in tally.choices(cell).items():
+            holdout, test = tally.holdout(cell).get(label), tally.pooled(cell, "test", label)
             if not test:
                 continue
             spec = experiment.algorithms[label]
@@ -414,9 +450,9 @@ def _tables(run: Run, store: Store) -> tuple[list[Row], ...]:
                         continue
                     point: list[Any] = list(choice.index)
                     point[number : number + 1] = [slice(None)]
-                    found = holdout.sums[metric][tuple(point)] if holdout else none
+                    chosen = holdout.sums[metric][tuple(point)] if holdout else none
                     tried = test.sums[metric] if has_test else none
-                    for value, x, y in zip(values, found, tried, strict=True):
+                    for value, x, y in zip(values, chosen, tried, strict=True):
                         place = {"metric": metric, "axis": find_axis(axis).column, "value": value}
                         curves.append(key | place | {"holdout_error": x, "test_error": y})
             for role, result in zip(ROLES, (holdout, test), strict=True):
@@ -431,22 +467,29 @@ TIMED_USERS = 6  # per group and role
 def estimate(run: Run) -> float:
     """Estimate the seconds that a run takes with one worker, from a few users per group."""
     experiment, plan = run.experiment, run.plan
+    counts = ratings_of(experiment.data).counts
     total = 0.0
     for cell in [cell for cell in plan.cells if cell.repeat == plan.repeats[0]]:
         choices: dict[str, dict[str, Choice]] = {}
         for role in ROLES:
             if not (units := plan.units[cell, role]):
                 continue
-            # Units are sorted by the number of ratings of their users.
-            quartiles = units[len(units) // 4], units[3 * len(units) // 4]
-            few = tuple(user for unit in quartiles for user in unit.users[: TIMED_USERS // 2])
-            unit = replace(units[0], users=few)
-            evaluate_unit(experiment, replace(unit, users=few[:1]), run.labels, choices)  # warm up
-            begun = time.perf_counter()
-            results = evaluate_unit(experiment, unit, run.labels, choices).results
-            seconds = (time.perf_counter() - begun) / len(few)
-            total += seconds * len(plan.repeats) * sum(len(unit.users) for unit in units)
+            # Users by number of ratings, from the fewest to the most: time grows faster than that.
+            users = [user for unit in units for user in unit.users]
+            places = np.unique(np.linspace(0, len(users) - 1, TIMED_USERS).round().astype(int))
+            timed = [replace(units[0], users=(users[place],)) for place in places]
+            evaluate_unit(experiment, timed[0], run.labels, choices)  # warm up
+            seconds, sums = [], dict[str, dict[str, Any]]()
+            for unit in timed:
+                begun = time.perf_counter()
+                results = evaluate_unit(experiment, unit, run.labels, choices).results
+                seconds.append(time.perf_counter() - begun)
+                for label, result in results.items():
+                    for metric, errors in result.sums.items():
+                        of_label = sums.setdefault(label, {})
+                        of_label[metric] = of_label.get(metric, 0.0) + errors
+            sizes = counts[[users[place] for place in places]]
+            total += len(plan.repeats) * float(np.interp(counts[users], sizes, seconds).sum())
             if role == "holdout":
-                sums = {label: result.sums for label, result in results.items()}
                 choices = choose_parameters(experiment, sums)
     return total

@@ -275,8 +275,8 @@ class RunFolder:
     @classmethod
     def below(cls, folder: Path) -> list[Self]:
         """Return the folders with results directly below a folder, by name."""
-        found = [cls(path) for path in sorted(folder.iterdir())] if folder.is_dir() else []
-        return [run for run in found if run.has_results]
+        folders = [cls(path) for path in sorted(folder.iterdir())] if folder.is_dir() else []
+        return [run for run in folders if run.has_results]
 
     def check_store(self) -> None:
         """Raise a `StoreError` if there are results without their store."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from matplotlib.figure import Figure
@@ -21,12 +20,6 @@ from rankpursuit.reporting import tables as tab
 from rankpursuit.reporting.claims import MARKS, Outcome, published_tables
 from rankpursuit.reporting.results import Results, title_of
 from rankpursuit.writing import check_output, write_atomically
-
-_FILLS = {  # ratings that a missing one is filled from, by `fill_over`
-    "user": "all ratings",
-    "items": "the items at hand",
-    "set": "the items at hand, training and test items apart",
-}
 
 
 class Summary(NamedTuple):
@@ -133,10 +126,7 @@ def summarise(runs: Sequence[Results], inferred: Sequence[Results] = ()) -> Summ
     lowest = sorted((notes.data_title(run), run) for run in of_data.values())
     return Summary(
         setups=setups,
-        highlights=[
-            *_why_different(setups),
-            *_lowest_errors([*lowest, *((run.name, run) for run in others)]),
-        ],
+        highlights=list(_lowest_errors([*lowest, *((run.name, run) for run in others)])),
         inferred_changes=sorted(
             {key.split(".")[-1] for run in inferred for key in notes.config_changes(run)}
         ),
@@ -149,33 +139,14 @@ def finding(run: Results) -> list[str]:
     cells = tab.published_cells(run).dropna(subset="measured")
     for metric, own in cells.groupby("metric", sort=False):
         task = f"{METRICS[metric].task}: " if len(run.metrics) > 1 else ""
+        mean, digits = own["difference"].mean(), METRICS[metric].decimals
+        offset = f"{abs(mean):.{digits}f} {'lower' if mean < 0 else 'higher'}"
         sentences.append(
             f"{task}{own['within'].sum()} of {len(own)} published errors are reproduced, within "
-            f"{tab.tolerance_text([metric])}; measured errors are {_offset(own)} than published."
+            f"{tab.tolerance_text([metric])}; measured errors are on average {offset} than "
+            "published."
         )
     return sentences
-
-
-def _offset(cells: pd.DataFrame) -> str:
-    """Return the mean difference of the cells of a metric, such as ``on average 0.008 lower``."""
-    mean, digits = cells["difference"].mean(), METRICS[cells["metric"].iloc[0]].decimals
-    return f"on average {abs(mean):.{digits}f} {'lower' if mean < 0 else 'higher'}"
-
-
-def _why_different(setups: Sequence[tab.SetUp]) -> Iterator[tuple[str, str]]:
-    """Yield how the fill of missing ratings affects MovieLens, if the set-ups differ in it."""
-    parts = {}
-    for setup in setups:
-        runs = [run for run in setup.runs if run.experiment.data.name == "movielens"]
-        cells = setup.cells[setup.cells["table"].isin([run.table for run in runs])]
-        for fill in {run.experiment.protocol.fill_over for run in runs}:
-            near = f"{cells['within'].sum()} of {len(cells)} errors are within tolerance"
-            parts[fill] = f"over {_FILLS[fill]}, {near} ({_offset(cells)} than published)"
-    if len(parts) == 2:
-        yield (
-            "MovieLens deviates from the paper because of how missing ratings are filled.",
-            f"With the reference user's median {'; '.join(parts.values())}.",
-        )
 
 
 def _lowest_errors(runs: Sequence[tuple[str, Results]]) -> Iterator[tuple[str, str]]:

@@ -85,9 +85,9 @@ class GrowingBasis:
         along = np.zeros((*columns.shape[:-1], p))
         # One Gram-Schmidt pass is not orthogonal to working precision; two are.
         for _ in range(2 if p else 0):
-            part = np.matmul(basis, left[..., None])[..., 0]
-            left = left - np.matmul(part[..., None, :], basis)[..., 0, :]
-            along += part
+            products = np.matmul(basis, left[..., None])[..., 0]
+            left = left - np.matmul(products[..., None, :], basis)[..., 0, :]
+            along += products
         if squared_norms is None:
             squared_norms = np.einsum("...i,...i->...", columns, columns)
         norm_left = np.sqrt(np.einsum("...i,...i->...", left, left))
@@ -102,6 +102,10 @@ class GrowingBasis:
         self.directions[..., p, p] = scale
         self.size += 1
         return q
+
+    def keep(self, kept: Indices) -> None:
+        """Continue with some problems of a batch with one axis."""
+        self._rows, self.directions = self._rows[kept], self.directions[kept]
 
 
 def solve_shifted(matrix: Array, right: Array, lambdas: ArrayLike) -> Array:
@@ -121,8 +125,8 @@ def solve_shifted(matrix: Array, right: Array, lambdas: ArrayLike) -> Array:
         return np.zeros((len(matrix), len(lambdas), matrix.shape[2]))
     # The trace bounds the largest eigenvalue if none is negative.
     noise = np.einsum("bii->b", matrix) * (EPS * matrix.shape[1])
-    solved, found = _by_tridiagonals(matrix, right, lambdas)
-    lost = np.flatnonzero(~(found & (lambdas.min() > noise)))
+    solved, is_solved = _by_tridiagonals(matrix, right, lambdas)
+    lost = np.flatnonzero(~(is_solved & (lambdas.min() > noise)))
     if len(lost):
         solved[lost] = _by_eigenvectors(matrix[lost], right[lost], lambdas)
     return solved
@@ -141,14 +145,14 @@ def _by_tridiagonals(
         _, diagonal[i], off_diagonal[i], scales[i], _ = lapack.dsytrd(
             form, lower=1, lwork=_TRIDIAGONAL_BLOCK * (n + 1), overwrite_a=1
         )
-    solved, found = _solve_tridiagonals(diagonal[:, 1:], off_diagonal, lambdas)
+    solved, is_solved = _solve_tridiagonals(diagonal[:, 1:], off_diagonal, lambdas)
     # Trailing zeros of a solution need no reflection.
     lengths = n - np.argmax(solved[:, :, ::-1] != 0.0, axis=2)
     lwork = _TRIDIAGONAL_BLOCK * len(lambdas) + _TRIANGLE
     for i, length in enumerate(lengths.max(axis=1).tolist()):
-        reflectors, own = forms[i, 1:, :length], scales[i, :length]
-        lapack.dormqr("L", "N", reflectors, own, solved[i].T, lwork, overwrite_c=1)
-    return solved, found
+        reflectors, reflector_scales = forms[i, 1:, :length], scales[i, :length]
+        lapack.dormqr("L", "N", reflectors, reflector_scales, solved[i].T, lwork, overwrite_c=1)
+    return solved, is_solved
 
 
 def _solve_tridiagonals(
@@ -178,9 +182,9 @@ def _solve_tridiagonals(
         np.copyto(solved, 0.0, where=np.abs(solved) < _TINY * np.abs(solved[0]))
     solved = np.ascontiguousarray(solved.transpose(1, 2, 0))
     positive, finite = pivots[:, :, -1] > 0.0, np.isfinite(solved).reshape(b, -1)
-    found = np.logical_and(positive.all(axis=0), finite.all(axis=1))
-    solved[~found] = 0.0
-    return solved, found
+    is_solved = np.logical_and(positive.all(axis=0), finite.all(axis=1))
+    solved[~is_solved] = 0.0
+    return solved, is_solved
 
 
 def _by_eigenvectors(matrix: Array, right: Array, lambdas: Array) -> Array:
@@ -223,8 +227,8 @@ def whitening(kernel: Array) -> Array:
             np.divide(row, root[:, None], out=factor[:, start + j, start + j :])
             independent[:, start + j] = positive
     np.einsum("bii->bi", factor)[~independent] = 1.0
-    for own in factor:  # an upper triangle in C order is a lower one in Fortran order
-        lapack.dtrtri(own.T, lower=1, overwrite_c=1)
+    for triangle in factor:  # an upper triangle in C order is a lower one in Fortran order
+        lapack.dtrtri(triangle.T, lower=1, overwrite_c=1)
     factor *= independent[:, :, None]
     factor *= independent[:, None, :]
     return factor

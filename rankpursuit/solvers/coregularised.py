@@ -25,7 +25,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import rankdata
 
 from rankpursuit.solvers._linalg import GrowingBasis, first_best, least_tied, nonzero_columns
 from rankpursuit.solvers.pursuit import NOTHING_LEFT
@@ -44,6 +43,7 @@ Views = Literal["points", "loss", "features"]
 SINGULAR = 1e-12
 """A system with unit diagonal is singular if its last pivot or smallest eigenvalue is at most
 this."""
+_LAST = np.iinfo(np.intp).max
 _SWEEPS = 20
 """Maximum number of turns of each view in a search."""
 _CACHED = 1 << 16
@@ -58,7 +58,7 @@ def split_points(
 ) -> list[Indices]:
     """Split the scored and the unscored points at random and evenly; return sorted indices."""
     shuffled = np.concatenate(
-        [generator.permutation(np.flatnonzero(part)) for part in (scored, ~scored)]
+        [generator.permutation(np.flatnonzero(of_kind)) for of_kind in (scored, ~scored)]
     )
     return [np.sort(shuffled[view::n_views]) for view in range(n_views)]
 
@@ -79,12 +79,18 @@ def weighted_mean(values: Sequence[Array], skills: Array) -> Array:
     weights = np.maximum(skills, 0.0)
     weights = np.where(weights.sum(axis=0) > 0, weights, 1.0)
     weights /= weights.sum(axis=0)
-    return sum(w[..., None] * part for w, part in zip(weights, values, strict=True))
+    return sum(w[..., None] * view_values for w, view_values in zip(weights, values, strict=True))
+
+
+def _mean_rank(values: Sequence[Array]) -> Array:
+    from scipy.stats import rankdata  # slow to import, and needed here only
+
+    return np.mean([rankdata(predictions, axis=-1) for predictions in values], axis=0)
 
 
 AGGREGATIONS: dict[str, Callable[[Sequence[Array]], Array]] = {
     "median": lambda values: np.median(values, axis=0),
-    "borda": lambda values: np.mean([rankdata(part, axis=-1) for part in values], axis=0),
+    "borda": _mean_rank,
 }
 """Aggregations that need only the predictions of the views, (..., m)."""
 
@@ -132,8 +138,8 @@ class CoregularisedPath:
         `kernel`, (w, m, N), has the values of the view's dictionary functions at m points; every
         b / w paths next to each other share them.
         """
-        own = slice(view, None, self.selected.shape[3])
-        return self._staged(kernel.swapaxes(1, 2), self.selected[..., view], own)
+        of_view = slice(view, None, self.selected.shape[3])
+        return self._staged(kernel.swapaxes(1, 2), self.selected[..., view], of_view)
 
     def predict_mean(self, kernels: Sequence[Array], steps: Indices) -> Array:
         """Return the mean predictions (b, k, s, m) of all views for some prefixes.
@@ -144,10 +150,40 @@ class CoregularisedPath:
         functions = np.concatenate([kernel.swapaxes(1, 2) for kernel in kernels], axis=1)
         starts = np.cumsum([0, *(kernel.shape[2] for kernel in kernels[:-1])])
         selected = (self.selected + starts).reshape(self.weights.shape)
-        mean = self._staged(functions, selected, slice(None)).take(steps - 1, axis=2)
-        return mean / len(kernels)
+        if self.directions is None:
+            sums = self._sums(functions, selected, steps)
+        else:
+            sums = self._staged(functions, selected, slice(None)).take(steps - 1, axis=2)
+        sums /= len(kernels)
+        return sums
 
-    def _staged(self, functions: Array, selected: Indices, part: slice) -> Array:
+    def _sums(self, functions: Array, selected: Indices, steps: Indices) -> Array:
+        """Return the sums (b, k, s, m) of the functions chosen in some numbers of steps.
+
+        `functions`, (w, N, m), are those of all views. One step of all paths fits into the cache.
+        """
+        (n_paths, n_nus, n_chosen), n_points = selected.shape, functions.shape[2]
+        n_views = self.selected.shape[3]
+        first = np.arange(n_paths) // (n_paths // len(functions)) * functions.shape[1]
+        by_step = n_chosen // n_views, n_views, n_paths * n_nus
+        chosen = np.moveaxis(selected + first[:, None, None], 2, 0).reshape(by_step)
+        weights = np.moveaxis(self.weights, 2, 0).reshape(by_step)[..., None]
+        values = functions.reshape(-1, n_points)
+        terms = np.empty((*by_step[1:], n_points))
+        total = np.zeros(terms.shape[1:])
+        sums = np.empty((len(total), len(steps), n_points))
+        for step in range(int(steps.max(initial=0))):
+            # After the end of a path weights are zero, and any function will do.
+            values.take(chosen[step], axis=0, out=terms, mode="clip")
+            terms *= weights[step]
+            for term in terms[1:]:
+                terms[0] += term
+            total += terms[0]
+            for place in np.flatnonzero(steps == step + 1):
+                sums[:, place] = total
+        return sums.reshape(n_paths, n_nus, len(steps), n_points)
+
+    def _staged(self, functions: Array, selected: Indices, which: slice) -> Array:
         """Return the values (b, k, P, m) of part of the chosen functions for every prefix."""
         # Summed term by term, so that points where the functions are equal have equal values.
         n_paths = len(selected)
@@ -155,9 +191,9 @@ class CoregularisedPath:
         terms = functions[dictionaries[:, None, None], selected]
         weights = self.weights[..., None]
         if self.directions is None:
-            terms *= weights[:, :, part]
+            terms *= weights[:, :, which]
         else:
-            directions = self.directions[:, :, part]
+            directions = self.directions[:, :, which]
             terms = np.matmul(directions.swapaxes(2, 3), terms)
             terms *= weights
         n_steps, n_points = self.selected.shape[2], terms.shape[3]
@@ -505,8 +541,10 @@ class _PairSearch:
         for start in range(0, n_rows, step):
             rows = slice(start, min(start + step, n_rows))
             rho, factor = self._rho[rows, :n_columns], self._factor[rows, :n_columns]
-            part = _second_part(rho, factor, first[rows, None], second, work[: n_rows - start])
-            np.fmax.reduce(part, axis=1, out=gain[rows])
+            second_gain = _second_part(
+                rho, factor, first[rows, None], second, work[: n_rows - start]
+            )
+            np.fmax.reduce(second_gain, axis=1, out=gain[rows])
         squares = np.square(first)
         gain += squares
         least = least_tied(np.fmax.reduce(gain, axis=0))
@@ -515,15 +553,14 @@ class _PairSearch:
         self._row = i * self._rho[0].size + self._problems
         row = self._row + self._along_row[:n_columns]
         rho, factor = self._rho.take(row), self._factor.take(row)
-        part = _second_part(rho, factor, first.take(in_first), second, np.empty_like(second))
-        j = _first_place(part >= least - squares.take(in_first), self._places[1])
+        second_gain = _second_part(rho, factor, first.take(in_first), second, np.empty_like(second))
+        j = _first_place(second_gain >= least - squares.take(in_first), self._places[1])
         self._found = [in_first, j * n_problems + self._problems]
 
 
 def _first_place(good: Flags, places: Indices) -> Indices:
     """Return, for each problem, the row of the good function with the lowest place."""
-    last = np.iinfo(places.dtype).max
-    return np.where(good, places[: len(good)], last).argmin(axis=0)
+    return np.where(good, places[: len(good)], _LAST).argmin(axis=0)
 
 
 def _second_part(rho: Array, factor: Array, x: Array, y: Array, out: Array) -> Array:

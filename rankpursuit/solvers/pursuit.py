@@ -52,6 +52,10 @@ BLOCK_ENTRIES = 2**23
 """Kernel values and features per block, 64 MB: enough rows for their product to take longer than
 adding it to the Gram matrix of a few thousand candidates."""
 
+_DROPPED = 8
+"""Steps of ended paths, per step of the others, from which copying the others pays."""
+_PREFIT_ENTRIES = 2**16
+"""Values of what is left of the columns that are updated at a time (512 KB)."""
 _CACHED_ENTRIES = 2**14
 """Values processed at a time (128 KB), so that several passes over them stay in the cache."""
 
@@ -262,32 +266,45 @@ def follow(form: Any, n_steps: int, fitting: Fitting, repeat: bool) -> PursuitPa
     lengths, usable = form.left if fitting == "prefit" else norms.copy(), nonzero_columns(norms)
     lengths[~usable] = np.inf
     dependent = np.where(usable, form.independent * norms, np.inf)
-    active = np.ones(n_problems, dtype=bool)
+    active, running = np.ones(n_problems, dtype=bool), np.arange(n_problems)
     starts = np.arange(0, norms.size, n_columns)
-    gain = np.empty_like(norms)
+    gain, directions = np.empty_like(norms), form.directions
     for step in range(n_steps):
         np.square(form.correlation, out=gain)
         gain /= lengths
         best = first_best(gain)
         at = starts + best
         active &= gain.take(at) > floor
-        if not active.any():
+        n_active = np.count_nonzero(active)
+        if not n_active:
             break
         if refit:
-            np.divide(form.left.take(at), norms.take(at), out=fractions[:, step], where=active)
-        weights[:, step] = form.take(best, active)
+            left = np.where(active, form.left.take(at), 1.0)
+            fractions[running, step] = left / np.where(active, norms.take(at), 1.0)
+        weights[running, step] = form.take(best, active)
         if refit:
             lengths[form.left <= dependent] = np.inf
         if not repeat:
             lengths.put(at, np.inf)
-        selected[:, step] = np.where(active, best, -1)
-        cost[:, step + 1] = form.cost
+        selected[running, step] = np.where(active, best, -1)
+        cost[running, step + 1] = form.cost
+        if form.can_drop and (len(active) - n_active) * (n_steps - step) > _DROPPED * n_active:
+            if directions is not None and directions is not form.directions:
+                directions[running] = form.directions
+            kept = np.flatnonzero(active)
+            form.keep(kept)
+            norms, floor, dependent = norms[kept], floor[kept], dependent[kept]
+            lengths = form.left if fitting == "prefit" else lengths[kept]
+            active, running = active[kept], running[kept]
+            starts, gain = starts[: len(kept)], gain[: len(kept)]
+    if directions is not None and directions is not form.directions:
+        directions[running] = form.directions
     reached = np.count_nonzero(selected >= 0, axis=1)
     last = np.minimum(np.arange(n_steps + 1), reached[:, None])
     return PursuitPath(
         selected=selected,
         weights=weights,
-        directions=form.directions,
+        directions=directions,
         cost=np.maximum(np.take_along_axis(cost, last, axis=1), 0.0),
         n_steps=reached,
         least_left=fractions.min(axis=1, initial=1.0),
@@ -300,9 +317,11 @@ class _Rows:
     Both forms have three arrays (b, N): the squared `norms` of the columns, the squared norms
     `left` outside the span of the chosen columns (updated only with a refit), and the `correlation`
     of the columns with the residue. They also have the `cost`, (b,), and the `directions` of
-    :class:`PursuitPath`. `take` appends a column to each problem.
+    :class:`PursuitPath`. `take` appends a column to each problem. If ended paths `can_drop`, `keep`
+    continues with the others.
     """
 
+    can_drop = True
     independent = INDEPENDENT**2
     nothing_left = NOTHING_LEFT**2
 
@@ -313,6 +332,9 @@ class _Rows:
         # "prefit" compares functions by what is left of them outside the span of the chosen ones,
         # which is kept as rows: a difference of squared norms would lose the digits that decide.
         self._left_rows = dictionary.copy() if fitting == "prefit" else None
+        n_cached = max(1, _PREFIT_ENTRIES // max(1, n_rows * dictionary.shape[2]))
+        n_cached = min(n_cached, n_problems) if fitting == "prefit" else 0
+        self._change = np.empty((n_cached, *dictionary.shape[1:]))
         self._problems = np.arange(n_problems)
         self._residue = np.array(np.broadcast_to(target, (n_problems, n_rows)), dtype=np.float64)
         self._basis = GrowingBasis((n_problems,), n_rows, n_steps) if refit else None
@@ -340,17 +362,38 @@ class _Rows:
             self.correlation = np.matmul(self._transposed, self._residue[:, :, None])[:, :, 0]
             return length / scale
         if self._left_rows is not None:
-            left = self._left_rows
-            along = np.matmul(unit[:, None, :], left)
-            left -= unit[:, :, None] * along
-            self.correlation = np.matmul(self._residue[:, None, :], left)[:, 0]
-            np.einsum("bmn,bmn->bn", left, left, out=self.left)
+            self._take_from_rows(unit)
             return length
         self._pair[:, :, 0], self._pair[:, :, 1] = self._residue, unit
         products = np.matmul(self._transposed, self._pair)
         self.correlation = products[:, :, 0]
         self.left -= np.square(products[:, :, 1])
         return length
+
+    def _take_from_rows(self, unit: Array) -> None:
+        """Subtract the part along the new direction, (b, m), from what is left of all columns."""
+        rows = self._left_rows
+        assert rows is not None
+        # A few problems at a time, which stay in the cache.
+        for start in range(0, len(rows), step := len(self._change)):
+            some = slice(start, start + step)
+            left, direction = rows[some], unit[some]
+            along = np.matmul(direction[:, None, :], left)
+            left -= np.multiply(direction[:, :, None], along, out=self._change[: len(left)])
+            np.matmul(self._residue[some, None, :], left, out=self.correlation[some, None])
+            np.einsum("bmn,bmn->bn", left, left, out=self.left[some])
+
+    def keep(self, kept: Indices) -> None:
+        """Continue with some of the problems."""
+        self._dictionary = self._dictionary[kept]
+        self._transposed = self._dictionary.swapaxes(1, 2)
+        self._problems, self._pair = self._problems[: len(kept)], self._pair[: len(kept)]
+        self._residue, self.correlation = self._residue[kept], self.correlation[kept]
+        self.norms, self.left = self.norms[kept], self.left[kept]
+        if self._left_rows is not None:
+            self._left_rows = self._left_rows[kept]
+        if self._basis is not None:
+            self._basis.keep(kept)
 
 
 class GramForm:
@@ -364,6 +407,8 @@ class GramForm:
     those of `single` precision below 1e-5. Without a refit there are no such differences: products
     with the residue are as accurate as those of rows, and a path ends at the same step.
     """
+
+    can_drop = False  # its steps are short
 
     def __init__(
         self,
@@ -601,7 +646,7 @@ def sum_rows(
     if not preferences.can_block:
         raise TypeError(f"rows with {type(preferences).__name__} cannot be split into blocks")
     shape = (1, n_candidates)
-    found = GramSums(np.zeros((*shape, n_candidates)), np.zeros(shape), 0.0, len(scores))
+    sums = GramSums(np.zeros((*shape, n_candidates)), np.zeros(shape), 0.0, len(scores))
     n_rows = max(1, (entries or BLOCK_ENTRIES) // (n_candidates + points.shape[1]))
     buffer = np.empty((min(n_rows, len(scores)), n_candidates))
 
@@ -614,14 +659,14 @@ def sum_rows(
         gram = rows.T @ rows
         if weight != 1.0:
             gram *= weight
-        found.gram[0] += gram
-        found.products[0] += weight * (target @ rows)
-        found.square += weight * float(target @ target)
+        sums.gram[0] += gram
+        sums.products[0] += weight * (target @ rows)
+        sums.square += weight * float(target @ target)
 
     if groups is None:
         for rows in _steps(0, len(scores), n_rows):
             add(*values_at(rows))
-        return found
+        return sums
     in_order = np.array_equal(groups.order, np.arange(len(scores)))
     scale = (1.0 - beta) * groups.scale
     for run, members in _runs_of_groups(groups.sizes, n_rows):
@@ -640,7 +685,7 @@ def sum_rows(
             add(values, target)
         if pieces:
             add(*_between(pieces), float(scale[members.start]))
-    return found
+    return sums
 
 
 def _steps(start: int, stop: int, n_rows: int) -> Iterator[slice]:
@@ -651,7 +696,7 @@ def _steps(start: int, stop: int, n_rows: int) -> Iterator[slice]:
 def _between(pieces: list[tuple[int, Array, float]]) -> tuple[Array, Array]:
     """Return rows whose Gram matrix is that of the pieces' means around their common mean."""
     counts, values, target = (
-        np.array(part, dtype=np.float64) for part in zip(*pieces, strict=True)
+        np.array(column, dtype=np.float64) for column in zip(*pieces, strict=True)
     )
     fractions, roots = counts / counts.sum(), np.sqrt(counts)
     return roots[:, None] * (values - fractions @ values), roots * (target - fractions @ target)
@@ -673,15 +718,15 @@ def _centre_groups(x: Array, sizes: Indices, scales: Array) -> None:
     # Subtracting the group's first row makes constants exactly zero, and a large common offset
     # loses no digits.
     for rows, groups in _runs_of_groups(sizes, max(1, _CACHED_ENTRIES // max(1, x.shape[1]))):
-        part, lengths = x[rows], sizes[groups]
+        values, lengths = x[rows], sizes[groups]
         if len(lengths) == 1:
-            part -= part[0].copy()
-            part -= part.sum(axis=0) / len(part)
-            part *= scales[groups.start]
+            values -= values[0].copy()
+            values -= values.sum(axis=0) / len(values)
+            values *= scales[groups.start]
             continue
         starts = np.cumsum(lengths) - lengths
-        part -= np.repeat(part[starts], lengths, axis=0)
-        means = np.add.reduceat(part, starts, axis=0)
+        values -= np.repeat(values[starts], lengths, axis=0)
+        means = np.add.reduceat(values, starts, axis=0)
         means /= lengths[:, None]
-        part -= np.repeat(means, lengths, axis=0)
-        part *= np.repeat(scales[groups], lengths)[:, None]
+        values -= np.repeat(means, lengths, axis=0)
+        values *= np.repeat(scales[groups], lengths)[:, None]

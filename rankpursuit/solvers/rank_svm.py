@@ -280,11 +280,11 @@ def _squared_hinge_path(
     """Solve for increasing C, each from the solution of the one before."""
     coefficients = np.empty((len(kernel), len(Cs), kernel.shape[1]))
     bounds = np.empty((len(kernel), len(Cs), 2))
-    problems = _Problems.of(kernel, pairs)
+    problems, systems = _Problems.of(kernel, pairs), _Systems(*kernel.shape[:2])
     points = problems.evaluate(np.zeros(kernel.shape[:2]))
     for c in np.argsort(Cs, kind="stable"):
         live, C = np.arange(len(kernel)), float(Cs[c])
-        own, now, reached = problems, points, points.bounds(C)
+        left, now, reached = problems, points, points.bounds(C)
         bounds[:, c] = reached
         for _ in range(max_iter):
             unsolved = (_gap(reached) > tol).nonzero()[0]
@@ -292,8 +292,11 @@ def _squared_hinge_path(
                 break
             if len(unsolved) < len(live):
                 live, reached = live[unsolved], reached[unsolved]
-                own, now = own.take(unsolved), now.take(unsolved)
-            now, reached = _step(own, now, reached, C)
+                left, now = left.take(unsolved), now.take(unsolved)
+            before = now.active
+            minimum = systems.solve(live, left, before, C)
+            now, reached = _step(left, now, reached, minimum, C)
+            systems.expire(live[(now.active != before).any(axis=(1, 2))])
             points.put(live, now)
             bounds[live, c] = reached
         coefficients[:, c] = points.coefficients
@@ -312,8 +315,8 @@ class _Points(NamedTuple):
         return _Points(coefficients[which], active[which], sums[which])
 
     def put(self, which: Index, points: _Points) -> None:
-        for part, new in zip(self, points, strict=True):
-            part[which] = new
+        for stored, new in zip(self, points, strict=True):
+            stored[which] = new
 
     def bounds(self, C: float) -> Array:
         """Return the objective and that of the dual variables ``2C w_ij t_ij``, shape (b, 2)."""
@@ -366,27 +369,58 @@ class _Problems(NamedTuple):
         products = np.stack([coefficients * values, pull * values, along, preferred_sums], axis=1)
         return _Points(coefficients, slack > 0.0, np.matmul(products, ones))
 
-    def minimum(self, active: Flags, C: float) -> Array:
-        """Solve ``(I / 2C + L K) a = sum w_ij (e_i - e_j)`` over active pairs; NaN if singular."""
+    def systems(self, active: Flags) -> tuple[Array, Array]:
+        """Return ``-(L K)'`` and ``sum w_ij (e_i - e_j)``, over the active pairs."""
         graph = active.astype(np.float64) if self.weights is None else active * self.weights
         ones = np.ones(graph.shape[1])
         preferred_sums, other_sums = np.matmul(graph, ones), np.matmul(ones, graph)
         minus_laplacian = graph + graph.swapaxes(1, 2)
         np.einsum("bii->bi", minus_laplacian)[...] = -(preferred_sums + other_sums)
-        systems = np.matmul(self.kernel.swapaxes(1, 2), minus_laplacian)  # -(L K)'
+        return np.matmul(self.kernel.swapaxes(1, 2), minus_laplacian), other_sums - preferred_sums
+
+
+class _Systems:
+    """The systems of b problems of n points, kept as long as their active pairs stay the same."""
+
+    def __init__(self, n_problems: int, n_points: int) -> None:
+        self._products = np.empty((n_problems, n_points, n_points))
+        self._right = np.empty((n_problems, n_points))
+        self._is_outdated = np.ones(n_problems, dtype=np.bool_)
+
+    def expire(self, which: Index) -> None:
+        """Note that the active pairs of some problems have changed."""
+        self._is_outdated[which] = True
+
+    def solve(self, which: Index, problems: _Problems, active: Flags, C: float) -> Array:
+        """Solve ``(I / 2C + L K) a = sum w_ij (e_i - e_j)`` over active pairs; NaN if singular.
+
+        `problems` and `active` are those of `which`.
+        """
+        outdated = self._is_outdated[which].nonzero()[0]
+        if len(outdated):
+            if len(outdated) < len(which):
+                problems, active = problems.take(outdated), active[outdated]
+            places = which[outdated]
+            self._products[places], self._right[places] = problems.systems(active)
+            self._is_outdated[places] = False
+        systems, solved = self._products[which], self._right[which]
         np.einsum("bii->bi", systems)[...] -= 0.5 / C
-        solved = other_sums - preferred_sums
         # In Fortran order a system is its transpose: LAPACK needs no copy.
-        for own, factor in zip(solved, systems.swapaxes(1, 2), strict=True):
-            if lapack.dgesv(factor, own, overwrite_a=1, overwrite_b=1)[3]:
-                own[:] = np.nan
+        for solution, factor in zip(solved, systems.swapaxes(1, 2), strict=True):
+            if lapack.dgesv(factor, solution, overwrite_a=1, overwrite_b=1)[3]:
+                solution[:] = np.nan
         return solved
 
 
-def _step(problems: _Problems, points: _Points, bounds: Array, C: float) -> tuple[_Points, Array]:
-    """Take a Newton step, halved until the objective falls; also return the new bounds."""
+def _step(
+    problems: _Problems, points: _Points, bounds: Array, minimum: Array, C: float
+) -> tuple[_Points, Array]:
+    """Take a Newton step to a minimum, halved until the objective falls.
+
+    Also return the new bounds.
+    """
     start = points.coefficients
-    direction = problems.minimum(points.active, C) - start
+    direction = minimum - start
     reached = problems.evaluate(start + direction)
     new_bounds = reached.bounds(C)
     for _ in range(_HALVINGS):

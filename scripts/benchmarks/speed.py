@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from benchmarks.harness import Entries, Options, Subject, alternate, load, overrides, ratio_row
+from benchmarks.harness import Entries, Options, Subject, alternate, load, ratio_row
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import orthogonal_mp
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
-from rankpursuit import RLS, RankingPursuit, RankingPursuitCV, RankRLS, RankSVM
-from rankpursuit.experiments import run_experiment
+from rankpursuit import RankingPursuit, RankingPursuitCV
 from rankpursuit.experiments.config import Experiment, ratings_of
 from rankpursuit.experiments.problem import Problem
 from rankpursuit.experiments.protocol import build_task, draw_users
@@ -38,7 +37,6 @@ WAITS = {
     "rp-run demo": (["demo", "--fresh"], "at most 61"),
 }
 """Words after ``rp-run``, and the goal: 0.3, 0.5, 3 and 8 s where numpy's import takes 0.13 s."""
-SMALL = ("fit of 50 points", "ms, fastest tenth", "median", "goal", "met")
 NOTE = """\
 Hold-out tasks of the paper's data (synthetic ratings without them), at the full grids; medians over
 alternating rounds; one BLAS thread. Ours and the alternative get one task at a time."""
@@ -51,8 +49,6 @@ def rows(options: Options) -> Entries:
     yield from pursuit_rows(supervised, options)
     yield from least_squares_rows(supervised, few)
     yield from cross_validation_rows(few)
-    yield from small_fit_rows(options)
-    yield from worker_rows(few)
 
 
 class Task:
@@ -145,29 +141,6 @@ def cross_validation_rows(options: Options) -> Entries:
     yield INSTEAD, ratio_row(title, own, others, others / own, 1e3, "at least 20")
 
 
-def small_fit_rows(options: Options) -> Entries:
-    """Time fits of 50 points, whose checks and calls take longer than the arithmetic.
-
-    A fit is shorter than the time slice of another program, so the goal is for the fastest tenth.
-    """
-    rng = np.random.default_rng(0)
-    X, groups = rng.normal(size=(50, 10)), np.repeat(np.arange(5), 10)
-    y = X[:, 0] + np.sin(X[:, 1])
-    models = {
-        "RLS": RLS(),
-        "RankRLS": RankRLS(),
-        "RankSVM, squared hinge": RankSVM(loss="squared_hinge"),
-        "ranking pursuit, basic": RankingPursuit(fitting="basic", ridge=0.0),
-        "ranking pursuit, back-fitted": RankingPursuit(fitting="backfit", ridge=0.0),
-        "ranking pursuit, pre-fitted": RankingPursuit(fitting="prefit", ridge=0.0),
-        "ranking pursuit, back-fitted with a ridge": RankingPursuit(fitting="backfit", ridge=1.0),
-    }
-    fits = [partial(model.fit, X, y, groups) for model in models.values()]
-    for name, seconds in zip(models, alternate(15 if options.small else 105, *fits), strict=True):
-        fast, median = (float(1e3 * x) for x in np.quantile(seconds[5:], [0.1, 0.5]))
-        yield SMALL, [name, fast, median, "at most 2", fast <= 2.0]
-
-
 def startup_rows(options: Options) -> Entries:
     """Time what a newcomer waits for next to ``python -c "import numpy"``, in new processes."""
     with tempfile.TemporaryDirectory() as folder:
@@ -180,23 +153,6 @@ def startup_rows(options: Options) -> Entries:
             waits = partial(start, RP_RUN, *words), partial(start, "import numpy")
             own, numpy = alternate(options.rounds, *waits)
             yield WAIT, ratio_row(title, own, numpy, own / numpy, 1.0, goal)
-
-
-def worker_rows(options: Options) -> Entries:
-    """Compare a run of about 20 seconds with one worker and with two, started before the clock."""
-    users, repeats = (10, 1) if options.small else (60, 2)
-    settings = [f"protocol.test_users={users}", f"protocol.holdout_users={users}"]
-    settings += [f"repeats={repeats}", *overrides("jester_supervised")]
-
-    def run(n_jobs: int) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            run_experiment("jester_supervised", output=folder, n_jobs=n_jobs, overrides=settings)
-
-    run(2)  # starts two workers
-    one_worker, two = alternate(options.rounds, lambda: run(1), lambda: run(2))
-    scale = 1e3 / (2 * 3 * users * repeats)  # both roles, three groups
-    times = two, one_worker, one_worker / two
-    yield INSTEAD, ratio_row("whole run, two workers / one", *times, scale, "at least 1.9")
 
 
 STARTUP = Subject("Start-up", "", startup_rows)

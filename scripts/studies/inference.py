@@ -27,7 +27,7 @@ from pages import RESULTS, runs, write_csv, write_pages
 from rankpursuit.experiments.config import load_experiment
 from rankpursuit.experiments.protocol import group_name
 from rankpursuit.experiments.registry import METHODS, METRICS, grid_axes
-from rankpursuit.experiments.run import Run
+from rankpursuit.experiments.run import Run, Tally
 from rankpursuit.experiments.store import RunFolder, Store
 from rankpursuit.metrics import Array
 from rankpursuit.reporting import claims as paper
@@ -81,10 +81,10 @@ def load_grids(folder: Path) -> Grids:
     experiment = load_experiment(RunFolder(folder).config)
     run, found = Run.of(experiment, 1), dict[Key, list[Array]]()
     with Store(RunFolder(folder).store, run.identity()) as store:
-        run = run.whole(max(1, store.repeats))
-        for cell in run.plan.cells:
-            results = {label: run.pooled(store, cell, "holdout", label) for label in run.labels}
-            if all(results.values()):
+        tally = Tally(run, store)
+        for cell in tally.run.plan.cells:
+            results = tally.holdout(cell)
+            if len(results) == len(experiment.algorithms):
                 for label, result in results.items():
                     for metric, means in result.sums.items():
                         key = (metric, group_name(cell.group), label)

@@ -160,3 +160,11 @@ def test_a_file_of_any_ending_and_without_a_header_is_described(tmp_path):
     result = CliRunner().invoke(main, ["describe", str(path), "--separator", "\t", "--no-header"])
     assert result.exit_code == 0, result.output
     assert "from 3 to 5" in result.output
+
+
+def test_describe_reads_a_file_with_other_column_names(run, tmp_path):
+    (tmp_path / "mine.tsv").write_text("who\twhat\tstars\na\tx\t1\nb\tx\t2\n")
+    columns = ("--user", "who", "--item", "what", "--rating", "stars")
+    status, printed, _ = run("describe", tmp_path / "mine.tsv", *columns)
+    assert status == 0
+    assert "users        2" in printed

@@ -39,33 +39,23 @@ def invoke(command, *arguments):
     return CliRunner().invoke(command.main, [str(argument) for argument in arguments])
 
 
-def lines(rows, *header, separator=","):
-    """Return rows as delimited text."""
-    rows = [header, *rows] if header else rows
-    return "".join(separator.join(map(str, row)) + "\n" for row in rows).encode()
-
-
-def quoted(rows, *header, separator=";"):
-    return lines([[f'"{x}"' for x in row] for row in [header, *rows]], separator=separator)
+def text(header, rows, mark=","):
+    """Return rows as delimited text, after a header with commas unless it is empty."""
+    head = [header.split(",")] if header else []
+    return "".join(mark.join(map(str, row)) + "\n" for row in [*head, *rows])
 
 
 def matrix(rows, blank="", *, header=True, users=True):
     """Return a row per user and a column per item."""
     table = pd.DataFrame(rows).pivot(index=0, columns=1, values=2).astype(object)
-    return table.fillna(blank).to_csv(header=header, index=users, index_label="user").encode()
+    return table.fillna(blank).to_csv(header=header, index=users, index_label="user")
 
 
 def zipped(content):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("ratings.csv", content)
-    return packed.getvalue()
-
-
-def parquet(rows):
-    packed = io.BytesIO()
-    pd.DataFrame(rows, columns=["uid", "movie", "stars"]).to_parquet(packed, index=False)
-    return packed.getvalue()
+    with io.BytesIO() as file:
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("ratings.csv", content)
+        return file.getvalue()
 
 
 _RNG = np.random.default_rng(0)
@@ -77,135 +67,75 @@ ROWS = [
 ]
 NUMBERED = [(user[1:], item[1:], x) for user, item, x in ROWS]
 TIMED = [(*row, 978300760 + at) for at, row in enumerate(NUMBERED)]
-GAPS = [(*row[:2], -1 if at % 9 == 0 else row[2]) for at, row in enumerate(ROWS)]
-JOKES = [(user, item, x - 3.5) for user, item, x in NUMBERED]
-HEADER = ("user", "item", "rating")
+MARKED = [(f'"{user}"', f'"{item}é"', f'"{0 if x < 3 else x}"') for user, item, x in ROWS]
+HEADER = "user,item,rating"
+PLAIN = text(HEADER, ROWS)
 USUAL = "columns: user user, item item, rating rating"
 BY_NUMBER = "columns: user 1, item 2, rating 3"
 MELT = "a matrix, with a row for each user and a column for each item?"
+AMAZON = "Id,ProductId,UserId,ProfileName,Helpful,Score,Time,Summary"
+
+
+def changed(change):
+    """Return rows with other ratings."""
+    return text(HEADER, [(user, item, change(x)) for user, item, x in ROWS])
+
 
 # A file as people have it: its name, its content, and what rp-init says.
-KINDS = {
-    "csv": ("ratings.csv", lines(ROWS, *HEADER), f"from 1 to 5 ({USUAL})"),
-    "movielens": ("r.csv", lines(TIMED, "userId", "movieId", "rating", "timestamp"), "movieId"),
-    "movielens 100k": ("u.data", lines(TIMED, separator="\t"), BY_NUMBER),
-    "movielens 1m": ("ratings.dat", lines(TIMED, separator="::"), "user 1, item 3, rating 5"),
-    "book-crossing": (
+KINDS = [
+    ("ratings.csv", PLAIN, f"from 1 to 5 ({USUAL})"),
+    ("movielens.csv", text("userId,movieId,rating,timestamp", TIMED), "item movieId"),
+    ("u.data", text("", TIMED, "\t"), BY_NUMBER),
+    ("ratings.dat", text("", TIMED, "::"), "user 1, item 3, rating 5"),
+    (
         "BX-Book-Ratings.csv",
-        quoted(
-            [(u, i + "é", 0 if x < 3 else x) for u, i, x in ROWS], "User-ID", "ISBN", "Book-Rating"
-        )
-        .decode()
-        .encode("latin-1"),
+        text('"User-ID","ISBN","Book-Rating"', MARKED, ";").encode("latin-1"),
         'ratings are 0; if that means "not rated"',
     ),
-    "amazon": (
-        "a.csv",
-        lines(TIMED, "reviewerID", "asin", "overall", "unixReviewTime"),
-        "item asin",
-    ),
-    "amazon reviews": (
+    ("amazon.csv", text("reviewerID,asin,overall,unixReviewTime", TIMED), "item asin"),
+    (
         "Reviews.csv",
-        lines(
-            [
-                (at, i, u, "Ann B", 1, 2, x, 1303862400, '"Good, ""really"""')
-                for at, (u, i, x) in enumerate(ROWS)
-            ],
-            *("Id", "ProductId", "UserId", "ProfileName", "HelpfulnessNumerator"),
-            *("HelpfulnessDenominator", "Score", "Time", "Summary"),
-        ),
+        text(AMAZON, [(7, i, u, "Ann B", 1, x, 1303862400, '"a, ""b"""') for u, i, x in ROWS]),
         "user UserId, item ProductId, rating Score",
     ),
-    "yelp": (
+    (
         "yelp.csv",
-        lines(
-            [(f"r{at}", u, i, x, "2020-01-02") for at, (u, i, x) in enumerate(ROWS)],
-            "review_id",
-            "user_id",
-            "business_id",
-            "stars",
-            "date",
-        ),
+        text("review_id,user_id,business_id,stars,date", [("r", *r, "2020-01-02") for r in ROWS]),
         "user user_id, item business_id, rating stars",
     ),
-    "goodreads": (
-        "g.csv",
-        lines(
-            [(u, i, 1, x, 0) for u, i, x in ROWS],
-            "user_id",
-            "book_id",
-            "is_read",
-            "rating",
-            "is_reviewed",
-        ),
+    (
+        "goodreads.csv",
+        text("user_id,book_id,is_read,rating,is_reviewed", [(u, i, 1, x, 0) for u, i, x in ROWS]),
         "item book_id, rating rating",
     ),
-    "anime": ("rating.csv", lines(GAPS, "user_id", "anime_id", "rating"), 'missing: ["-1"]'),
-    "artists": (
-        "plays.tsv",
-        lines(ROWS, "userID", "artistID", "weight", separator="\t"),
-        "artistID",
-    ),
-    "index": ("i.csv", lines([(at, *row) for at, row in enumerate(ROWS)], "", *HEADER), USUAL),
-    "times first": ("t.csv", lines([(t, u, i, x) for u, i, x, t in TIMED], "date", *HEADER), USUAL),
-    "other order": (
-        "o.csv",
-        lines([row[::-1] for row in ROWS], "Score", "JokeNo", "Reviewer"),
-        "user Reviewer",
-    ),
-    "semicolons": (
-        "s.csv",
-        lines([(u, i, f"{x},5") for u, i, x in ROWS], *HEADER, separator=";"),
-        "1.5 to 5.5",
-    ),
-    "bars": ("b.txt", lines(ROWS, *HEADER, separator="|"), USUAL),
-    "spaces": ("ratings", lines(ROWS, separator=" "), BY_NUMBER),
-    "quotes": ("q.csv", quoted(ROWS, *HEADER).replace(b"\n", b"\r\n"), USUAL),
-    "byte order mark": ("m.csv", b"\xef\xbb\xbf" + lines(ROWS, *HEADER), USUAL),
-    "utf-16": ("u.txt", lines(ROWS, *HEADER, separator="\t").decode().encode("utf-16"), USUAL),
-    "latin-1": (
-        "l.csv",
-        lines([(u, i, x, "café") for u, i, x in ROWS], *HEADER, "text").decode().encode("latin-1"),
-        USUAL,
-    ),
-    "gzip": ("ratings.csv.gz", gzip.compress(lines(ROWS, *HEADER)), USUAL),
-    "zip": ("ratings.zip", zipped(lines(ROWS, *HEADER)), USUAL),
-    "parquet": ("r.parquet", parquet(ROWS), "user uid, item movie, rating stars"),
-    "words": (
-        "w.csv",
-        lines([(u, i, "NA" if x == 1 else x) for u, i, x in ROWS], *HEADER),
-        'missing: ["NA"]',
-    ),
-    "blanks": (
-        "e.csv",
-        lines([(u, i, "" if x == 1 else x) for u, i, x in ROWS], *HEADER),
-        'missing: [""]',
-    ),
-    "99": (
-        "n.csv",
-        lines([(u, i, 99 if x > 1 else x) for u, i, x in JOKES], *HEADER),
-        "if 99 is a rating, as those from -2.5 to 0.5",
-    ),
-    "repeated": (
-        "d.csv",
-        lines(ROWS + ROWS[:50], *HEADER),
-        'duplicates: "mean": 50 repeated ratings',
-    ),
-    "any name": ("my ratings (1).csv", lines(ROWS, *HEADER), "wrote my_ratings_1.yaml"),
-    "columns of any name": (
-        "c.csv",
-        quoted(ROWS, "user naïve", "item: #", "rating 'null'"),
-        "item item: #",
-    ),
-    "matrix": ("wide.csv", matrix(ROWS), MELT),
-    "matrix of numbers": ("jokes.csv", matrix(NUMBERED, 99, header=False, users=False), MELT),
-}
+    ("anime.csv", changed(lambda x: -1 if x == 1 else x), 'missing: ["-1"]'),
+    ("plays.tsv", text("userID,artistID,weight", ROWS, "\t"), "item artistID"),
+    ("index.csv", text(f",{HEADER}", [(at, *row) for at, row in enumerate(ROWS)]), USUAL),
+    ("times.csv", text(f"date,{HEADER}", [(row[3], *row[:3]) for row in TIMED]), USUAL),
+    ("order.csv", text("Score,JokeNo,Reviewer", [row[::-1] for row in ROWS]), "user Reviewer"),
+    ("semi.csv", text(HEADER, [(u, i, f"{x},5") for u, i, x in ROWS], ";"), "1.5 to 5.5"),
+    ("bars.txt", text(HEADER, ROWS, "|"), USUAL),
+    ("ratings", text("", ROWS, " "), BY_NUMBER),
+    ("quotes.csv", text('"user","item","rating"', MARKED).replace("\n", "\r\n"), USUAL),
+    ("mark.csv", b"\xef\xbb\xbf" + PLAIN.encode(), USUAL),
+    ("unicode.txt", text(HEADER, ROWS, "\t").encode("utf-16"), USUAL),
+    ("latin.csv", text(f"{HEADER},café", TIMED).encode("latin-1"), USUAL),
+    ("ratings.csv.gz", gzip.compress(PLAIN.encode()), USUAL),
+    ("ratings.zip", zipped(PLAIN), USUAL),
+    ("words.csv", changed(lambda x: "NA" if x == 1 else x), 'missing: ["NA"]'),
+    ("blanks.csv", changed(lambda x: "" if x == 1 else x), 'missing: [""]'),
+    ("jokes.csv", changed(lambda x: 99 if x > 4 else x - 3.5), "as those from -2.5 to 0.5: []"),
+    ("twice.csv", text(HEADER, ROWS + ROWS[:50]), 'duplicates: "mean": 50 repeated ratings'),
+    ("my ratings (1).csv", PLAIN, "wrote my_ratings_1.yaml"),
+    ("names.csv", text("user naïve,item: #,rating 'null'", ROWS), "item item: #"),
+    ("wide.csv", matrix(ROWS), MELT),
+    ("numbers.csv", matrix(NUMBERED, 99, header=False, users=False), MELT),
+]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_any_kind_of_file_becomes_a_config_that_runs(kind, here):
-    name, content, said = KINDS[kind]
-    (here / name).write_bytes(content)
+@pytest.mark.parametrize(("name", "content", "said"), KINDS, ids=[kind[0] for kind in KINDS])
+def test_any_kind_of_file_becomes_a_config_that_runs(name, content, said, here):
+    (here / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     written = invoke(init, name)
     assert said in written.output
     if said == MELT:
@@ -311,7 +241,7 @@ def test_columns_without_a_header_are_given_by_number(here):
 
 
 def test_what_means_not_rated_can_be_given(here):
-    (here / "r.csv").write_bytes(lines(ROWS, *HEADER))
+    (here / "r.csv").write_text(PLAIN)
     given = invoke(init, "r.csv", "mine", "--missing", 5)
     assert "from 1 to 4" in given.output
     assert 'missing: ["5"]' in (here / "mine.yaml").read_text()

@@ -162,3 +162,20 @@ def test_a_mistyped_folder_is_told_with_the_one_that_may_be_meant(call, tmp_path
     )
     (tmp_path / "mine.yaml").touch()
     assert call("mine.yaml").stderr.startswith("error: mine.yaml: not a folder of results; ")
+
+
+def test_output_gets_one_file_for_all_results(call, tmp_path):
+    write_results(tmp_path / "one", table=1, repeats=2)
+    write_results(tmp_path / "two", table=3, repeats=2)
+    assert call("one", "two", "--output", "deep/out", "--format", "md").exit_code == 0
+    assert [path.name for path in (tmp_path / "deep/out").iterdir()] == ["tables.md"]
+    text = (tmp_path / "deep/out/tables.md").read_text(encoding="utf-8")
+    assert "Table 1 of the paper" in text
+    assert "Table 3 of the paper" in text
+
+
+def test_wide_tables_of_latex_span_two_columns(call, tmp_path):
+    folder = write_results(tmp_path / "one", repeats=2)
+    assert r"\begin{table*}" in call("one", "--format", "tex", "--wide").stdout
+    assert call("one", "--wide").exit_code == 0
+    assert r"\end{table*}" in (folder / "tables" / "one-errors.tex").read_text(encoding="utf-8")

@@ -298,3 +298,10 @@ def test_several_processes_at_once_all_get_the_table(cache, tmp_path):
     expected = load_movielens(tmp_path / "ratings.dat").checksum()
     assert {checksum for line in printed for checksum in line} == {expected}
     assert len(cached_files(cache)) == 1
+
+
+@pytest.mark.parametrize("content", [b"<!DOCTYPE html><p>Moved", b""])
+def test_a_web_page_and_an_empty_file_are_refused(tmp_path, content):
+    (tmp_path / "a.zip").write_bytes(content)
+    with pytest.raises(match=r"not a zip archive.*download it again"):
+        read_member(tmp_path / "a.zip", "x.dat")

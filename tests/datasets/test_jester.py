@@ -1,3 +1,5 @@
+import zipfile
+
 import pytest
 
 from rankpursuit.datasets import load_jester
@@ -69,3 +71,11 @@ def test_a_refused_spreadsheet_leaves_nothing_in_the_cache(write_jester, jester_
     with pytest.raises(DataError, match="row 1: expected"):
         load_jester(folder)
     assert not cache.exists()
+
+
+def test_a_member_that_is_no_spreadsheet_is_refused(write_jester, jester_row):
+    folder = write_jester(*[[jester_row({1: 1})]] * 3)
+    with zipfile.ZipFile(folder / "jester_dataset_1_1.zip", "w") as archive:
+        archive.writestr("jester-data-1.xls", b"not a spreadsheet at all")
+    with pytest.raises(DataError, match=r"1_1\.zip: not an \.xls"):
+        load_jester(folder)

@@ -62,7 +62,7 @@ def test_both_forms_of_fit_give_the_same_model(only_sums, estimator, fitting, pa
 
 @pytest.mark.parametrize(
     ("estimator", "dtype"),
-    zip(PURSUITS, (np.float64, np.float32, np.float64), strict=True),
+    list(zip(PURSUITS, (np.float64, np.float32, np.float64), strict=True)),
     ids=id_of,
 )
 def test_a_memory_map_is_never_in_memory_as_a_whole(tmp_path, only_sums, estimator, dtype):
@@ -385,3 +385,16 @@ def test_columns_in_another_order_than_the_candidates_are_refused(estimator):
         with pytest.raises(ValueError, match=message):
             learn()
     assert not hasattr(model, "coef_")
+
+
+def test_a_callable_that_opens_the_blocks_only_once_is_refused():
+    X, y, groups = sorted_groups()
+    opened = iter(array_blocks(X, y, groups))
+    with pytest.raises(ValueError, match="300 rows when they were first read and 0 the second"):
+        RankingPursuit(5).fit_blocks(lambda: opened)
+
+
+def test_kernel_values_that_are_not_finite_are_refused():
+    X, y, _ = sorted_groups()
+    with pytest.raises(ValueError, match="values of the kernel 'poly' must be finite"):
+        KernelMatchingPursuit(kernel="poly", degree=99, gamma=1.0).partial_fit(1e9 * X, y)

@@ -1,7 +1,5 @@
 """Dictionaries of functions, by themselves and in the pursuits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import rankpursuit
 from rankpursuit import (
+    RLS,
     CombinedRankingRegressionPursuit,
     GrownDictionary,
     KernelMatchingPursuit,
@@ -21,6 +22,7 @@ from rankpursuit import (
     RankRLS,
     RankSVM,
     SemiSupervisedRankingPursuit,
+    SparseRankRLS,
 )
 
 
@@ -263,3 +265,11 @@ def test_heavy_tails_counts_and_flags_are_not_taken_for_codes(n_points):
     columns += [(rng.random(shape) < 0.4) * 0.1 + 0.2]
     X = np.hstack(columns).astype(float)
     RankRLS(kernel="linear").fit(X, prices.sum(axis=1))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("cls", [RLS, RankRLS, SparseRankRLS, RankSVM, RankingPursuit])
+def test_features_whose_squares_overflow_are_one_clear_error(data, cls, kernel):
+    X, y, groups = data
+    with pytest.raises(ValueError, match=f"values of the kernel '{kernel}' must be finite"):
+        cls(kernel=kernel, gamma=1.0).fit(1e290 * X, y, groups)

@@ -1,7 +1,5 @@
 """Groups in the forms of other ranking software, weights of samples, and tables of polars."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from all_estimators import ALL, SEARCHES, grouped_data, id_of, made

@@ -1,7 +1,5 @@
 """Explanations add up to predictions, and displays show them in the units of the data."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

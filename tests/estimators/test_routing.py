@@ -249,3 +249,20 @@ def test_groups_that_reach_fit_by_another_name_are_not_lost(data):
             RankRLS(), X, y, groups=groups, cv=folds, params={"groups": groups}, scoring="r2"
         )
     assert search.best_estimator_[-1].n_groups_ == 5
+
+
+def test_groups_for_splitting_only_do_not_scale_in_groups(data):
+    X, y, groups = data
+    model = RankingPursuit(4, scale="group")
+    with pytest.raises(ValueError, match=r"needs the groups .*enable_metadata_routing=True"):
+        cross_val_predict(model, X, y, groups=groups, cv=GroupKFold(2))
+
+
+@each_ranker
+def test_a_score_of_other_lengths_is_refused(data, estimator):
+    X, y, groups = data
+    model = clone(estimator).fit(X, y, groups)
+    with pytest.raises(ValueError, match="y has 39 scores for 40 samples"):
+        model.score(X, y[1:], groups)
+    with pytest.raises(ValueError, match="one label for each of the 40 samples; got 39"):
+        model.score(X, y, groups[1:])

@@ -130,3 +130,13 @@ def test_more_memory_than_allowed_is_refused_before_any_is_taken(data):
         SemiSupervisedRankingPursuit().fit(many, np.tile(y, 600))
     with pytest.raises(ValueError, match=r"100000 views of .* lower n_candidates or n_views"):
         SemiSupervisedRankingPursuit(n_views=10**5, views=["rbf"] * 10**5).fit(X, y)
+
+
+def test_score_passes_over_unscored_points(data):
+    X, y, truth = data
+    model = SemiSupervisedRankingPursuit(random_state=0).fit(X, y)
+    scored = ~np.isnan(y)
+    assert model.score(X, y) == model.score(X[scored], truth[scored])
+    groups = np.arange(36) % 2
+    model.fit(X, y, groups)
+    assert model.score(X, y, groups) == model.score(X[scored], truth[scored], groups[scored])

@@ -292,3 +292,15 @@ def test_an_algorithm_without_options_that_is_not_inherited_is_refused(tmp_path)
     path = tmp_path / "config.yaml"
     path.write_text(GOOD + "  rank_rls:\n", encoding="utf-8")
     assert errors_of(path) == ["algorithms.rank_rls: expected a mapping, got null"]
+
+
+def test_a_long_value_is_cut(good):
+    [error] = errors_of(good, (f"ties={'x' * 1000}",))
+    assert error == f'ties: expected half, all or untied, got "{"x" * 66}...'
+
+
+def test_a_control_character_is_refused(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_bytes(b"name: \x00\n")
+    [error] = errors_of(path)
+    assert error.startswith(f"{path}: unacceptable character #x0000")

@@ -313,3 +313,10 @@ def test_the_schema_accepts_resolved_configs():
     for path in EXPERIMENTS:
         resolved = load_experiment(path).resolved()
         jsonschema.Draft202012Validator(json_schema()).validate(resolved)
+
+
+def test_a_chain_of_files_is_followed_and_a_base_may_be_used_twice(write):
+    write("repeats: 3\nalgorithms: {rls: {lambda: 1}}\n", "a/one.yaml")
+    write("extends: one.yaml\ndata: {name: jester}\nrepeats: 4\n", "a/two.yaml")
+    experiment = load_experiment(write("extends: a/two.yaml\nname: three\n"))
+    assert (experiment.name, experiment.repeats, experiment.data.name) == ("three", 4, "jester")

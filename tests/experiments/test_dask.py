@@ -257,3 +257,16 @@ def test_a_scheduler_with_certificates_needs_certificates(mute):
 )
 def test_a_bad_address_is_refused(address, hasty):
     refusal(address)
+
+
+def test_the_address_of_a_worker_is_refused(dask):
+    (address,) = dask.workers()
+    assert "this is the address of a worker" in refusal(address)
+
+
+def test_an_address_without_a_scheduler_is_refused(hasty):
+    with socket.socket() as nobody:  # bound, and not listening
+        nobody.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{nobody.getsockname()[1]}"
+        with pytest.raises(RunError, match=f"no Dask scheduler answers at {address}: "):
+            Dask(address, print).__enter__()

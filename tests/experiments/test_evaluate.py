@@ -246,3 +246,11 @@ def test_rounding_of_predictions_changes_no_error_and_no_choice(monkeypatch):
     first, second = evaluated(), evaluated()
     for label, errors in first.items():
         np.testing.assert_array_equal(errors, second[label], err_msg=label)
+
+
+def test_a_joint_error_allows_an_error_of_zero():
+    zero, other = np.array([0.0, 1.0, 3.0]), np.array([2.0, 1.0, 8.0])
+    joint = joint_error([zero, other])
+    np.testing.assert_allclose(joint, [0.0 + 2.0, 0.75 + 1.0, 2.25 + 8.0])
+    np.testing.assert_allclose(joint_error([100.0 * zero, other]), joint)
+    np.testing.assert_allclose(joint_error([np.zeros(3), other]), other)

@@ -190,3 +190,13 @@ def test_anchors_that_stand_for_more_than_memory_are_refused_at_once(tmp_path, t
     path.write_text(text)
     with pytest.raises(ConfigError, match="unknown key"):
         load_experiment(path)
+
+
+@pytest.mark.parametrize("word", ["./demo", "demo.yaml", "nothing", "sub/demo"])
+def test_what_is_no_name_is_a_path(word, tmp_path):
+    assert names.resolve_path(word, tmp_path) == tmp_path / word
+
+
+def test_a_mapping_may_be_merged_and_changed(tmp_path):
+    text = "a: &a {x: 1, y: 2}\nb:\n  c: &c {<<: *a, x: 3}\nd: {<<: *c, z: 4}\n"
+    assert parse_yaml(text, "here")["d"] == {"x": 3, "y": 2, "z": 4}

@@ -1,5 +1,6 @@
 """Worker processes of this machine: what they give, and when they end."""
 
+import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -36,6 +37,26 @@ def test_workers_give_what_this_process_gives(run):
     assert found == sums(evaluate_unit(run.experiment, *job) for job in jobs)
 
 
+def test_the_private_parts_of_joblib_that_start_workers_exist():
+    parts = backends.loky()
+    assert callable(parts.get_reusable_executor) and callable(parts.start_tracker)
+    assert issubclass(parts.WorkerLostError, Exception)
+
+
+def test_a_joblib_without_them_is_named(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "joblib.externals.loky.backend.resource_tracker", None)
+    with Local(2) as local, pytest.raises(RunError, match=r"joblib \d.*: use --n-jobs 1"):
+        list(local.evaluate(run.experiment, few_jobs(run, 2)))
+
+
+def test_a_single_job_starts_no_worker(run, monkeypatch):
+    monkeypatch.setattr(backends, "loky", None)
+    jobs = few_jobs(run, 1)
+    with Local(2) as local:
+        found = sums(local.evaluate(run.experiment, jobs))
+    assert found == sums([evaluate_unit(run.experiment, *jobs[0])])
+
+
 def test_jobs_are_taken_as_they_are_needed(run):
     taken = []
 
@@ -52,9 +73,9 @@ def test_jobs_are_taken_as_they_are_needed(run):
 
 
 def test_a_fault_of_the_program_keeps_its_own_error_and_tells_where_it_was(run):
-    ((unit, _, choices),) = few_jobs(run, 1)
+    (unit, _, choices), other = few_jobs(run, 2)
     with pytest.raises(TypeError, match="NoneType") as problem, Local(2) as local:
-        list(local.evaluate(run.experiment, [(unit, None, choices)]))
+        list(local.evaluate(run.experiment, [(unit, None, choices), other]))
     assert "in evaluate_unit" in str(problem.value.__cause__)
 
 
@@ -102,7 +123,7 @@ def test_a_stop_before_workers_have_all_first_units_leaves_no_traceback(run, mon
 
     monkeypatch.setattr(_ExecutorManagerThread, "wait_result_broken_or_wakeup", wait_long)
     monkeypatch.setattr(threading, "excepthook", lambda thrown: failed.append(thrown.exc_value))
-    monkeypatch.setattr(backends, "_start_trackers", lambda: None)
+    monkeypatch.setattr(backends, "_start_trackers", lambda parts: None)
     monkeypatch.setattr(backends, "_signals_deferred", stop_after)
     with pytest.raises(KeyboardInterrupt), Local(2) as local:
         list(local.evaluate(run.experiment, late_jobs()))

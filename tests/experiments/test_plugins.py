@@ -476,3 +476,10 @@ def test_results_of_a_plug_in_are_read_without_it(tmp_path):
         parse_experiment(config)
     load_plugins([GUIDE / "smoothing.py"])
     assert METHODS["smoothing"].title == "Smoothing"
+
+
+def test_two_files_of_one_name_are_refused(tmp_path):
+    (tmp_path / "sub").mkdir()
+    paths = [write(folder, f"# {folder}") for folder in (tmp_path, tmp_path / "sub")]
+    with pytest.raises(ConfigError, match=r"two plug-ins are called mine\.py: rename one"):
+        load_plugins(paths)

@@ -368,6 +368,16 @@ def test_what_a_user_has_not_rated_is_ranked_from_all_that_the_user_has():
     assert np.isfinite(task.features).all()
 
 
-def test_a_code_for_missing_ratings_leaves_nothing_to_fill_with_zero():
-    with pytest.raises(ValidationError, match="missing_code"):
-        Protocol(fill="zero", missing_code=99)
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"groups": ((40, 20),)}, "low <= high"),
+        ({"train_share": 1.0}, "train_share"),
+        ({"train_share": 0.99}, "1 test items"),
+        ({"test_user_bounds": (7, 300), "scored_share": 0.5}, "1 scored training items"),
+        ({"fill": "zero", "missing_code": 99}, "missing_code"),
+    ],
+)
+def test_a_protocol_that_contradicts_itself_is_refused(wrong, said):
+    with pytest.raises(ValidationError, match=said):
+        Protocol(**wrong)

@@ -1,6 +1,8 @@
 import io
 import json
 import platform
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -10,16 +12,17 @@ import yaml
 from rp_run import RESULTS
 from small_experiment import run_into, run_of, run_small_experiment, small_config
 
-from rankpursuit.errors import ConfigError, RunError, StoreError
+from rankpursuit.errors import ConfigError, RunError, StoreError, TooFewUsersError
 from rankpursuit.experiments import backends, evaluate, run_experiment
+from rankpursuit.experiments import run as run_module
 from rankpursuit.experiments.config import load_experiment, parse_experiment, ratings_of
 from rankpursuit.experiments.evaluate import (
     choose_parameters,
     evaluate_unit,
 )
 from rankpursuit.experiments.protocol import draw_users
-from rankpursuit.experiments.run import can_reuse, run_session
-from rankpursuit.experiments.store import RunFolder
+from rankpursuit.experiments.run import can_reuse, estimate, run_session
+from rankpursuit.experiments.store import RunFolder, Store
 
 
 def run_small(folder, config=None, *, part=None, n_jobs=1, **options):
@@ -100,10 +103,46 @@ def test_a_run_in_parts_gives_the_bytes_of_one_run(whole, tmp_path):
 
 
 def test_a_finished_run_has_nothing_left_to_do(whole, monkeypatch):
-    monkeypatch.setattr(backends, "_evaluate", None)
+    monkeypatch.setattr(backends, "evaluate_unit", None)
     before = contents(whole)
     assert run_small(whole).was_finished
     assert contents(whole) == before
+
+
+def test_each_result_is_read_and_each_choice_made_once(tmp_path, monkeypatch):
+    loaded, chosen = [], []
+
+    def load(store, unit, label, real=Store.load):
+        loaded.append((unit, label))
+        return real(store, unit, label)
+
+    def choose(experiment, errors):
+        chosen.append(1)
+        return choose_parameters(experiment, errors)
+
+    monkeypatch.setattr(Store, "load", load)
+    monkeypatch.setattr(run_module, "choose_parameters", choose)
+    part = run_of(small_config(), only=["rls", "rank_rls"])
+    run_small(tmp_path, part=part)
+    assert {(unit, label) for unit in part.plan.all() for label in part.labels} <= set(loaded)
+    assert len(loaded) == len(set(loaded))
+    assert len(chosen) == len(part.plan.cells)
+
+
+def test_the_estimate_is_that_of_users_who_take_longer_the_more_they_rated(monkeypatch):
+    run, clock = run_of(small_config()), [0.0]
+    counts = ratings_of(run.experiment.data).counts
+
+    def evaluate(experiment, unit, labels, choices):
+        clock[0] += sum(float(counts[user]) ** 3 for user in unit.users)
+        return evaluate_unit(experiment, unit, ("rls",), choices)
+
+    every = [user for unit in run.plan.all() for user in unit.users]
+    monkeypatch.setattr(run_module, "evaluate_unit", evaluate)
+    monkeypatch.setattr(run_module, "choose_parameters", lambda *_: {"rls": {}})
+    monkeypatch.setattr(run_module.time, "perf_counter", lambda: clock[0])
+    seconds = estimate(run)
+    assert 1 / 1.5 < seconds / (counts[every].astype(float) ** 3).sum() < 1.5
 
 
 def test_seconds_do_not_depend_on_the_clock_of_the_machine(tmp_path, monkeypatch):
@@ -377,3 +416,22 @@ class TestProgress:
     def test_nothing_is_shown_of_a_run_that_was_finished(self, tmp_path):
         self.run_on(io.StringIO(), tmp_path)
         assert self.run_on(Terminal(), tmp_path) == []
+
+
+def test_a_group_runs_though_another_has_too_few_users(tmp_path):
+    config = small_config(repeats=1, algorithms={"rls": {"lambda": 1}})
+    config["protocol"]["groups"] = [[15, 30], [59, 60]]
+    with pytest.raises(TooFewUsersError, match="group 59-60 has"):
+        run_of(config)
+    assert run_into(run_of(config, groups=["15-30"]), tmp_path) == []
+    assert set(pd.read_csv(tmp_path / "repeats.csv")["group"]) == {"15-30"}
+
+
+def test_units_that_a_run_lacks_are_computed_next_to_reused_ones(tmp_path):
+    both, one = run_of(shared("disagreement", "squared_error")), run_of(shared("disagreement"))
+    for run, name in ((both, "both"), (one, "apart")):
+        assert run_into(run, tmp_path / name) == []
+    with closing(sqlite3.connect(tmp_path / "both" / "results.sqlite")) as store, store:
+        store.execute("DELETE FROM results WHERE chunk = 1")
+    assert run_into(one, tmp_path / "shared", reusable=[(both, RunFolder(tmp_path / "both"))]) == []
+    assert contents(tmp_path / "shared") == contents(tmp_path / "apart")

@@ -207,3 +207,11 @@ def test_rows_of_another_experiment_do_not_count(tiny, damaged, tmp_path_factory
     )
     assert outcome_of(tiny, damaged) == "computed again"
     assert contents(damaged) == tiny.results
+
+
+@pytest.mark.parametrize("change", ["DELETE FROM meta", "DROP TABLE results"])
+def test_a_store_without_its_tables_is_refused(tiny, damaged, change):
+    edit(damaged, change)
+    with pytest.raises(StoreError):
+        tiny.resume(damaged)
+    assert contents(damaged) == tiny.results

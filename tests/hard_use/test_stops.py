@@ -1,12 +1,15 @@
 """Ctrl-C and SIGTERM end every command in one line, with the status of the signal."""
 
+import importlib
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
+from click.testing import CliRunner
 from marked import new_mark, still_alive
 from rp_run import contents, run, start, wait_for_store, write_config
 
@@ -117,3 +120,15 @@ def test_a_signal_that_is_ignored_stays_ignored():
             os.kill(os.getpid(), signal.SIGTERM)
     finally:
         signal.signal(signal.SIGTERM, own)
+
+
+def test_a_command_can_be_called_from_a_thread(tmp_path):
+    said = []
+    command = importlib.import_module("rankpursuit.cli.tables").main
+    thread = threading.Thread(
+        target=lambda: said.append(CliRunner().invoke(command, [str(tmp_path / "none")]))
+    )
+    thread.start()
+    thread.join()
+    assert said[0].exit_code == 1
+    assert "no such folder of results" in said[0].stderr

@@ -209,3 +209,15 @@ def test_the_package_expects_all_five_tables_with_a_verdict_on_every_claim():
     assert set(found) == set(published_tables())
     verdicts = [name for one in found.values() for name in one.claims]
     assert sorted(verdicts) == sorted(claim.id for claim in published_claims())
+
+
+def test_a_missing_cell_fails(checked):
+    check = checked(
+        expecting(), leave_out=lambda row: row["algorithm"] == "rls" and row["group"] == "20-40"
+    )
+    assert not check.passed
+
+
+def test_a_folder_without_expectations_is_refused(tmp_path):
+    with pytest.raises(ResultsError, match="no expected results"):
+        load_expectations(tmp_path)

@@ -167,3 +167,8 @@ def test_points_stand_where_they_are_and_bars_end_at_100_percent(full):
     bars = [bar.get_segments()[0] for bar in axis.collections]
     assert max(x for bar in bars for x, _ in bar) == pytest.approx(100)
     assert min(x for bar in bars for x, _ in bar) < 93
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_metric_that_was_not_measured_has_no_figure(full, name):
+    assert DRAW[name](full, "squared_error") is None

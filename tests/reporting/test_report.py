@@ -291,29 +291,6 @@ def test_a_changed_run_is_not_called_the_text_s_set_up(jester):
     assert [setup.title for setup in summarise([jester]).setups] == ["These runs"]
 
 
-def test_the_story_says_what_the_fill_of_missing_ratings_changes_on_movielens(tmp_path):
-    def movielens(name, fill, error):
-        config = load_experiment("movielens_supervised", [f"protocol.fill_over={fill}"])
-        folder = write_results(tmp_path / name, table=3, config=config.resolved(), errors=error)
-        return load_results(folder)
-
-    far = dict.fromkeys(published_tables()[3].cells["disagreement"], 0.1)
-    near = {
-        ("disagreement", label, group): error + 0.001
-        for _, label, group, error in published_tables()[3].each_cell()
-    }
-    summary = summarise([movielens("own", "user", far)], [movielens("inferred", "set", near)])
-    assert summary.highlights[0] == (
-        "MovieLens deviates from the paper because of how missing ratings are filled.",
-        "With the reference user's median over all ratings, 0 of 18 errors are within tolerance "
-        "(on average 0.377 lower than published); over the items at hand, training and test items "
-        "apart, 18 of 18 errors are within tolerance (on average 0.001 higher than published).",
-    )
-    assert not any(
-        "fill" in start for start, _ in summarise([movielens("a", "set", {})]).highlights
-    )
-
-
 def test_the_story_says_what_a_baseline_without_learning_gets(tmp_path):
     baselines = {"mean_rating": 0.39, "linear_rank_rls": 0.45}
     runs = [

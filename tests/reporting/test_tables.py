@@ -336,3 +336,9 @@ def test_a_run_that_chooses_parameters_for_each_user_has_no_table_of_them(run):
     assert "run-parameters" not in ids
     drawn = [figure.name for figure in draw_figures(results)]
     assert drawn == [f"{name}-disagreement" for name in ("sparsity", "ranks", "basis")]
+
+
+def test_a_run_of_no_shipped_experiment_is_compared_with_none(run):
+    results = run(table=None)
+    assert config_changes(results) == {}
+    assert "Config: config.yaml in the folder of the results." in error_table(results).notes

@@ -1,7 +1,5 @@
 """Co-regularised pursuit against the paper's formulas and a dense joint problem."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
@@ -374,7 +372,7 @@ def test_borda_is_the_mean_number_of_points_below_plus_shared_ties(values):
     below = (values[..., :, None] > values[..., None, :]).sum(axis=-1)
     tied = (values[..., :, None] == values[..., None, :]).sum(axis=-1)
     np.testing.assert_allclose(
-        AGGREGATIONS["borda"](list(values)), (below + (tied + 1) / 2).mean(axis=0)
+        AGGREGATIONS["borda"](list(values[:, None])), (below + (tied + 1) / 2).mean(axis=0)[None]
     )
 
 
@@ -405,3 +403,11 @@ def test_features_are_dealt_out_evenly():
     parts = split_features(7, 2, np.random.default_rng(0))
     assert sorted(np.concatenate(parts)) == list(range(7))
     assert [len(part) for part in parts] == [4, 3]
+
+
+@ANY_FITTING
+def test_shared_index_over_views_of_different_sizes_is_refused(fitting):
+    with pytest.raises(
+        ValueError, match=r"shared: the dictionaries have different sizes, \[3, 4\]"
+    ):
+        random_views(98, sizes=[3, 4]).pursue([1.0], 2, shared=True, fitting=fitting)

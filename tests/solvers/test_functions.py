@@ -1,7 +1,5 @@
 """Functions and their products, against a pursuit that forms and refits every product."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

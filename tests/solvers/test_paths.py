@@ -1,7 +1,5 @@
 """Every grid of a method is a loop over its kernels and points, each solved alone and densely."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
