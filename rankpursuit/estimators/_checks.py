@@ -258,7 +258,8 @@ def warn_of_scales(kernel: Kernel, X: Array, names: Any = None, remedy: str = ""
     """Warn of features (n, n_features) that hardly count in a kernel, beside one far larger.
 
     The scale of a feature is the distance of its 10% and 90% quantiles, which tails and rare codes
-    do not change; that of one with two values is their distance, however rare one of them is.
+    do not change; that of one with two values is their distance, however rare one of them is. There
+    is no warning if most features are large: those of one unit may vary more and less.
     """
     if not isinstance(kernel, str) or kernel not in (*BETWEEN_0_AND_1[:2], "poly", "polynomial"):
         return
@@ -269,7 +270,7 @@ def warn_of_scales(kernel: Kernel, X: Array, names: Any = None, remedy: str = ""
         scales = np.where(is_flag, high - low, ninth - tenth)
         largest = int(np.argmax(scales))
         small = np.flatnonzero((scales > 0.0) & (scales * _UNEQUAL <= scales[largest]))
-    if len(small):
+    if 2 * len(small) >= max(1, np.count_nonzero(scales)):
         shown = range(X.shape[1]) if names is None else [repr(name) for name in names]
         listed = ", ".join(str(shown[place]) for place in small[:3])
         listed += ", ..." if len(small) > 3 else ""

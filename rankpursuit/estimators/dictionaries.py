@@ -36,7 +36,8 @@ from rankpursuit.estimators._checks import (
     warn_of_far_values,
 )
 from rankpursuit.kernels import gaussian_stack, squared_distances
-from rankpursuit.solvers import FEWEST_ROWS, Growth
+from rankpursuit.solvers import Growth
+from rankpursuit.solvers.functions import FEWEST_ROWS
 
 _N_LEVELS = 200
 """Quantiles of a feature between which its normal scores are interpolated."""

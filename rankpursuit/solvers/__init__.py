@@ -23,7 +23,6 @@ from rankpursuit.solvers.coregularised import (
     weighted_mean,
 )
 from rankpursuit.solvers.functions import (
-    FEWEST_ROWS,
     Functions,
     Growth,
     predict_chosen,
