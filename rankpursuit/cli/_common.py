@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Print a text, on standard error if `err`, with control characters escaped."""
     click.echo(escape_unprintable(text, keep="\n"), err=err, nl=nl)
+
+
+def typed_command(name: str, without: str = "") -> str:
+    """Return the command line of this process, as a command of this name, without one word."""
+    program, *words = sys.argv
+    by_module = Path(program).name == "__main__.py"  # python -m rankpursuit run ...
+    return shlex.join([name, *(word for word in words[by_module:] if word != without)])
 
 
 def terminal_width() -> int | None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 from pathlib import Path
 
 import click
 
-from rankpursuit.cli._common import REFERENCE, Command, echo, no_such
+from rankpursuit.cli._common import REFERENCE, Command, echo, no_such, typed_command
 
 
 @click.command(cls=Command, short_help="Check results against the paper and the record.")
@@ -67,7 +65,7 @@ def main(
         checking.recompute(check, expectations, repeats=recompute, n_jobs=n_jobs)
     echo(checking.check_text(check))
     if sign:
-        command = shlex.join(["rp-check", *sys.argv[1:]])
-        echo(f"\nTo sign, add to results/log.md:\n{checking.sign(check, command)}")
+        lines = checking.sign(check, typed_command("rp-check"))
+        echo(f"\nTo sign, add to results/log.md:\n{lines}")
     if not check.passed:
         raise SystemExit(1)

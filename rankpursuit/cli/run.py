@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankpursuit.cli._common import Command, Failure, Stopped, echo, terminal_width
+from rankpursuit.cli._common import (
+    Command,
+    Failure,
+    Stopped,
+    echo,
+    terminal_width,
+    typed_command,
+)
 from rankpursuit.experiments.names import (
     no_such_file,
     resolve_path,
@@ -131,7 +137,7 @@ def main(configs: tuple[Path, ...], **options: Any) -> None:
     try:
         succeeded = _run_all(configs, options)
     except KeyboardInterrupt as stop:
-        again = _command(word for word in sys.argv if word != "--fresh")
+        again = typed_command("rp-run", without="--fresh")
         raise Stopped(stop, f"finished units are kept. To resume: {again}") from None
     if not succeeded:
         raise SystemExit(1)
@@ -221,7 +227,7 @@ def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list
         workers.evaluate,
         None if options["quiet"] else sys.stderr,
         fresh=options["fresh"],
-        command=_command(sys.argv),
+        command=typed_command("rp-run"),
         report=lambda line: echo(line, err=True),
         reusable=[(other, _folder(other, options)) for other in earlier],
     )
@@ -246,12 +252,6 @@ def _run(run: Run, workers: Local | Dask, options: dict[str, Any], earlier: list
             if run.experiment.data.name == "ratings":
                 echo("to rank what a user has not rated: the guide, docs/guide/recommending.rst")
     return not outcome.failures
-
-
-def _command(words: Iterable[str]) -> str:
-    program, *words = words
-    by_module = Path(program).name == "__main__.py"  # python -m rankpursuit run ...
-    return shlex.join(["rp-run", *words[by_module:]])
 
 
 def _plan(run: Run, workers: int) -> str:

@@ -270,7 +270,7 @@ def warn_of_scales(kernel: Kernel, X: Array, names: Any = None, remedy: str = ""
         scales = np.where(is_flag, high - low, ninth - tenth)
         largest = int(np.argmax(scales))
         small = np.flatnonzero((scales > 0.0) & (scales * _UNEQUAL <= scales[largest]))
-    if 2 * len(small) >= max(1, np.count_nonzero(scales)):
+    if len(small) and 2 * len(small) >= int(np.count_nonzero(scales)):
         shown = range(X.shape[1]) if names is None else [repr(name) for name in names]
         listed = ", ".join(str(shown[place]) for place in small[:3])
         listed += ", ..." if len(small) > 3 else ""

@@ -9,6 +9,7 @@ the functions; its `growth` says which ones a path may choose.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple, Self
@@ -100,6 +101,28 @@ class Term(NamedTuple):
     features: tuple[int, ...]
     centres: tuple[float, ...]
     widths: tuple[float, ...]
+
+
+class Factor(NamedTuple):
+    """A function of one feature, in a product or alone.
+
+    Attributes
+    ----------
+    kind : {"rank", "bump", "above", "at most"}
+    feature : int
+    centre : float
+        The threshold of a step, or the centre of a bump in normal scores; NaN for a rank.
+    width : float
+        Standard deviation of a bump, in normal scores; NaN for others.
+    mean : float
+        What is subtracted from the bump.
+    """
+
+    kind: str
+    feature: int
+    centre: float
+    width: float
+    mean: float
 
 
 class GrownDictionary(BaseEstimator):
@@ -330,6 +353,31 @@ class GrownDictionary(BaseEstimator):
             described.append(Term(" x ".join(kinds), *(sum(values, ()) for values in others)))
         return described
 
+    def factors(self, which: Indices) -> list[list[Factor]]:
+        """Return the factors of some functions, products among them; none for a constant."""
+        n_functions = len(self.kinds_)
+        return [
+            [
+                self._factor(int(factor))
+                for factor in factors[factors >= 0]
+                if self.kinds_[factor % n_functions] != "constant"
+            ]
+            for factors in self.growth.decode(which)
+        ]
+
+    def _factor(self, factor: int) -> Factor:
+        """Return a function, its mirror, or what is left of it above its mean."""
+        variant, number = divmod(factor, len(self.kinds_))
+        kind, feature = str(self.kinds_[number]), int(self.features_[number])
+        if kind == "above" or feature in self.levels_:
+            kind = ("above", "at most")[variant]
+        elif variant == 1:
+            kind = "present"
+        mean = float(self.means_[number]) if variant == 2 else 0.0
+        return Factor(
+            kind, feature, float(self.centres_[number]), float(self.widths_[number]), mean
+        )
+
     def _describe_factor(self, factor: int) -> Term:
         """Return a description of a function, its mirror, or what is left of it above its mean."""
         variant, number = divmod(factor, len(self.kinds_))
@@ -424,6 +472,13 @@ def describe_functions(dictionary: Any, which: Indices) -> list[Term]:
 def dictionary_values(dictionary: Any, X: NDArray[np.floating]) -> NDArray[np.floating]:
     """Return the values (n, N) of all functions, not of products, in the precision of `X`."""
     which = np.arange(len(dictionary.terms))
+    needed, room = len(X) * len(which) * X.dtype.itemsize, _memory()
+    if needed > room:
+        raise ValueError(
+            f"the values of {len(which):,} functions at {len(X):,} rows need {needed / 1e9:,.1f} "
+            f"GB, and this machine has {room / 1e9:,.1f} GB: pass a dictionary with fewer steps or "
+            "knots, such as GrownDictionary(steps=3, knots=3), a sample of the groups, or float32"
+        )
     values = np.empty((len(X), len(which)), dtype=X.dtype)
     for rows in gen_batches(len(X), max(1, _BLOCK_ENTRIES // max(1, len(which)))):
         part = np.asarray(X[rows], dtype=np.float64)
@@ -437,6 +492,14 @@ def dictionary_values(dictionary: Any, X: NDArray[np.floating]) -> NDArray[np.fl
             raise ValueError("columns of a dictionary must return finite values")
         values[rows] = found
     return values
+
+
+def _memory() -> float:
+    """Return the bytes of memory of this machine, infinity if that is unknown."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):  # not on Windows
+        return np.inf
 
 
 def _knots(scores: Array, number: int) -> list[float]:

@@ -7,14 +7,19 @@ Tables are pandas data frames. Displays follow those of scikit-learn: `from_esti
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from rankpursuit.estimators._checks import Array, evenly
 from rankpursuit.estimators.dictionaries import Term, describe_functions
+from rankpursuit.text import pluralize
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +39,8 @@ _FEW_VALUES = 30
 """Features with at most as many values are drawn at these, others on a grid."""
 _SAMPLE = 2000
 """Maximum number of points used for density and importance."""
+_SHOWN, _LINE = 10, 80
+"""Maximum number of functions in the text of a model, and length of its lines."""
 _WORDS = {
     "bump": "{0} near {1:.3g}",
     "centred bump": "({0} near {1:.3g}, centred)",
@@ -63,6 +70,14 @@ def feature_names(model: Any) -> list[str]:
     return [f"x{j}" for j in range(model.n_features_in_)] if names is None else list(names)
 
 
+def feature_units(model: Any) -> tuple[Array, Array]:
+    """Return what is zero, and what is one, for the functions of each feature, in units of `X`."""
+    zeros = np.zeros(model.n_features_in_)
+    if model.scaler_ is None:
+        return zeros, zeros + 1.0
+    return model.scaler_.inverse_transform(zeros[None])[0], model.scaler_.scale_
+
+
 def chosen_terms(model: Any) -> list[Term]:
     """Return a description of each function of a pursuit, its centres in the units of `X`."""
     inner = _inner(model)
@@ -74,15 +89,13 @@ def chosen_terms(model: Any) -> list[Term]:
         features = tuple(range(inner.X_basis_.shape[1]))
         width = np.nan if inner.gamma_ is None else float(inner.gamma_)
         terms = [Term("kernel", features, tuple(x), (width,)) for x in inner.X_basis_.tolist()]
-    scaler, categories = model.scaler_, vars(inner).get("categories_", {})
+    origin, scale = feature_units(model)
+    categories = vars(inner).get("categories_", {})
 
     def in_units(kind: str, feature: int, centre: float) -> Any:
         if kind == "level" and feature in categories:
             return categories[feature][int(centre)]
-        if scaler is None:
-            return centre
-        mean = 0.0 if scaler.mean_ is None else scaler.mean_[feature]
-        return float(centre * scaler.scale_[feature] + mean)
+        return float(centre * scale[feature] + origin[feature])
 
     return [
         term._replace(
@@ -201,6 +214,59 @@ def importances(model: Any, X: ArrayLike, groups: ArrayLike | None) -> pd.DataFr
         rows.append((features, len(numbers), spread))
     found = pd.DataFrame(rows, columns=["features", "functions", "importance"])
     return found.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
+
+
+def _overview(model: Any) -> tuple[str, pd.DataFrame | None]:
+    """Return the size and the score of a model in words, and the functions of a pursuit."""
+    words, table = [], None
+    if hasattr(model, "summary") and hasattr(model, "coef_"):
+        table = summarise(model)
+        words.append(pluralize(len(table), "function"))
+        n_features = len({name for features in table["features"] for name in features})
+        if n_features:
+            words[0] += f" of {pluralize(n_features, 'feature')}"
+        cost = _inner(model).cost_
+        if not hasattr(model, "best_score_") and cost[0] > 0.0:
+            words.append(f"{1.0 - cost[-1] / cost[0]:.1%} of the training cost explained")
+        columns = [name for name in ("function", "coef", "explained", "score") if name in table]
+        table = table[columns]
+    if hasattr(model, "best_score_"):
+        metric = model._metric()
+        name = metric if isinstance(metric, str) else getattr(metric, "__name__", "score")
+        words.append(f"{name.replace('_', ' ')} {model.best_score_:.4g} in cross-validation")
+    return ", ".join(words), table
+
+
+def represent(self: Any, N_CHAR_MAX: int = 700) -> str:
+    """Return the parameters, and what is known of a fitted model."""
+    text = BaseEstimator.__repr__(self, N_CHAR_MAX)
+    if len(text) > _LINE and "\n" not in text:  # scikit-learn breaks the lines of its own only
+        indent = " " * (text.index("(") + 1)
+        text = fill(text, _LINE, subsequent_indent=indent, break_long_words=False)
+    words, table = _overview(self)
+    lines = [text, words]
+    if table is not None and len(table):
+        names = table["function"].str.ljust(table["function"].str.len().max())
+        title = "function".ljust(len(names.iloc[0]))
+        shown = table.assign(function=names).rename(columns={"function": title}).head(_SHOWN)
+        lines.append(shown.to_string(index=False, float_format="{:.3g}".format))
+        lines.append(_others(table))
+    return "\n".join(filter(None, lines))
+
+
+def represent_html(self: Any) -> str:
+    """Return scikit-learn's diagram, and what is known of a fitted model."""
+    words, table = _overview(self)
+    parts = [estimator_html_repr(self), f"<p>{escape(words)}</p>" if words else ""]
+    if table is not None and len(table):
+        shown = table.head(_SHOWN)
+        parts.append(shown.to_html(index=False, border=0, float_format="{:.3g}".format))
+        parts.append(f"<p>{_others(table)}</p>")
+    return "".join(parts)
+
+
+def _others(table: pd.DataFrame) -> str:
+    return f"the first {_SHOWN}; see summary()" if len(table) > _SHOWN else ""
 
 
 def path_scores(model: Any) -> tuple[str, NDArray[Any], Array, Array]:

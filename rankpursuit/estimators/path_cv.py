@@ -55,7 +55,7 @@ from rankpursuit.estimators._checks import (
     integer,
     number,
 )
-from rankpursuit.estimators.inspection import PathDisplay
+from rankpursuit.estimators.inspection import PathDisplay, represent, represent_html
 from rankpursuit.estimators.pursuit import NoUsableFunctionError, RankingPursuit
 from rankpursuit.estimators.scoring import (
     METRIC_NAME,
@@ -697,7 +697,9 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     explain = _of_chosen("explain")
     summary = available_if(lambda self: hasattr(self._plain(), "summary"))(RankingPursuit.summary)
     importances = _of_chosen("importances")
+    to_sql, to_json, to_python = map(_of_chosen, ("to_sql", "to_json", "to_python"))
     save = KernelEstimator.save
+    __repr__, _html_repr = represent, represent_html
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the score against the number of basis functions, or the weight of the regulariser.

@@ -59,7 +59,14 @@ from rankpursuit.estimators.blocks import (
     settings_of,
 )
 from rankpursuit.estimators.dictionaries import GrownDictionary, dictionary_values, make_dictionary
-from rankpursuit.estimators.inspection import explain, importances, summarise
+from rankpursuit.estimators.export import Dialect, to_json, to_python, to_sql
+from rankpursuit.estimators.inspection import (
+    explain,
+    importances,
+    represent,
+    represent_html,
+    summarise,
+)
 from rankpursuit.kernels import GaussianColumns
 from rankpursuit.preferences import Blend, Preferences
 from rankpursuit.solvers import (
@@ -467,6 +474,52 @@ class _Pursuit(KernelEstimator):
             mean absolute deviation of their contribution from its mean.
         """
         return importances(self, X, groups)
+
+    def to_sql(self, dialect: Dialect = "sqlite") -> str:
+        """Return the model as an expression of SQL: ``SELECT *, {expression} AS utility FROM ...``.
+
+        Only for functions of one feature and their products, as with ``dictionary="grown"``.
+
+        Parameters
+        ----------
+        dialect : {"sqlite", "postgres", "duckdb"}, default "sqlite"
+            The expression uses the function EXP, which SQLite has if built with its mathematical
+            functions.
+
+        Returns
+        -------
+        str
+            An expression of the columns with the names of the features; x0, x1, ... if they have no
+            names. Functions of a missing value, NULL or NaN, are zero.
+        """
+        return to_sql(self, dialect)
+
+    def to_json(self) -> str:
+        """Return the functions of the model as JSON, in the schema of the guide's page on export.
+
+        Only for functions of one feature and their products, as with ``dictionary="grown"``.
+
+        Returns
+        -------
+        str
+        """
+        return to_json(self)
+
+    def to_python(self) -> str:
+        """Return the source of a module of Python that needs nothing but the standard library.
+
+        Only for functions of one feature and their products, as with ``dictionary="grown"``.
+
+        Returns
+        -------
+        str
+            A module with a function ``utility(row)`` of a mapping from the names of features to
+            numbers; x0, x1, ... if they have no names. Functions of a missing value, None or NaN,
+            are zero.
+        """
+        return to_python(self)
+
+    __repr__, _html_repr = represent, represent_html
 
     # Learning from blocks. Blocks are checked on a copy, so that an invalid one leaves the model
     # unchanged.

@@ -120,7 +120,7 @@ KINDS = [
     ("mark.csv", b"\xef\xbb\xbf" + PLAIN.encode(), USUAL),
     ("unicode.txt", text(HEADER, ROWS, "\t").encode("utf-16"), USUAL),
     ("latin.csv", text(f"{HEADER},café", TIMED).encode("latin-1"), USUAL),
-    ("ratings.csv.gz", gzip.compress(PLAIN.encode()), USUAL),
+    ("ratings.csv.gz", gzip.compress(PLAIN.encode(), mtime=0), USUAL),
     ("ratings.zip", zipped(PLAIN), USUAL),
     ("words.csv", changed(lambda x: "NA" if x == 1 else x), 'missing: ["NA"]'),
     ("blanks.csv", changed(lambda x: "" if x == 1 else x), 'missing: [""]'),

@@ -436,6 +436,15 @@ def test_a_dictionary_without_a_usable_function_is_refused():
         RankingPursuitCV(dictionary="additive").fit(rare, Y, GROUPS)
 
 
+def test_more_functions_than_memory_has_room_for_are_refused(monkeypatch):
+    monkeypatch.setattr("rankpursuit.estimators.dictionaries._memory", lambda: 1e5)
+    message = (
+        r"of [\d,]+ functions at 300 rows need 0\.\d GB, and .* has 0\.0 GB: pass a dictionary"
+    )
+    with pytest.raises(ValueError, match=message):
+        RankingPursuit(dictionary="grown").fit(X, Y, GROUPS)
+
+
 def test_columns_of_a_bad_dictionary_are_refused():
     class Short(Squares):
         def columns(self, X, which):

@@ -1,13 +1,16 @@
 """Explanations add up to predictions, and displays show them in the units of the data."""
 
 from functools import partial
+from html import escape
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
 from rankpursuit import (
     ContributionsDisplay,
@@ -283,3 +286,35 @@ def test_contributions_to_a_point_that_is_scaled_by_its_group():
         draw(model, TABLE[:20], row=20, **shown)
     panels = FunctionsDisplay.from_estimator(model, TABLE, groups=GROUPS).panels
     assert all(np.abs(panel["points"].mean()) < 1e-9 for panel in panels)
+
+
+@each
+def test_text_and_html_of_a_fitted_model_show_its_functions_and_score(models, name):
+    model, plain = models[name], repr(clone(models[name]))
+    table = model.summary()
+    text, html = repr(model), model._repr_mimebundle_()["text/html"]
+    assert text.startswith(plain + "\n")
+    assert str(make_pipeline(model)).count("\n") <= plain.count("\n") + 1  # nothing but parameters
+    score = f"pairwise accuracy {getattr(model, 'best_score_', np.nan):.4g} in cross-validation"
+    cost = f"{1.0 - model.cost_[-1] / model.cost_[0]:.1%}" if hasattr(model, "cost_") else score
+    assert all(function in text for function in table["function"][:10])
+    assert all(escape(function) in html for function in table["function"][:10])
+    for shown in (text, html):
+        assert f"{len(table)} functions of " in shown
+        assert cost in shown
+        assert ("the first 10; see summary()" in shown) == (len(table) > 10)
+
+
+def test_html_of_a_model_escapes_names():
+    model = RankingPursuit(3, dictionary="additive").fit(TABLE.add_prefix("<script>"), Y, GROUPS)
+    assert "<script>price" not in model._repr_html_()
+    assert "&lt;script&gt;" in model._repr_html_()
+
+
+def test_text_of_other_searches_shows_the_score_alone():
+    model = PathCV(RankRLS(), {"alpha": [0.1]}, cv=2)
+    assert repr(model) == repr(model).splitlines()[0]
+    model.fit(TABLE, Y, GROUPS)
+    score = f"pairwise accuracy {model.best_score_:.4g} in cross-validation"
+    assert repr(model).splitlines()[1:] == [score]
+    assert score in model._repr_html_()

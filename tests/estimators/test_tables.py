@@ -1,5 +1,6 @@
 """Data frames with a column of groups, categories and missing values."""
 
+import sqlite3
 import warnings
 
 import numpy as np
@@ -274,3 +275,24 @@ def test_a_search_that_loses_the_groups_is_told_what_to_write():
         warnings.simplefilter("error")
         cross_validate(RankRLS(), X, Y, cv=KFold(3))
         cross_validate(KernelMatchingPursuit(3), X, Y, groups=QUERIES, cv=cv)
+
+
+def test_functions_of_missing_values_are_exported():
+    table = TABLE[["price"]].assign(pool=np.where(GONE, 0.0, TABLE["pool"]))
+    table.loc[:200, "pool"] = np.nan
+    scores = 3.0 * table["pool"].fillna(2.0) + np.where(GONE, 5.0, np.log(PRICE))
+    model = RankingPursuit(12, dictionary="grown").fit(table, scores, QUERIES)
+    assert "missing" in " ".join(model.summary()["kind"])
+    space = {}
+    exec(model.to_python(), space)
+    found = [space["utility"](row) for row in table.to_dict("records")]
+    np.testing.assert_allclose(found, model.predict(table), atol=1e-9)
+    with sqlite3.connect(":memory:") as base:
+        table.to_sql("points", base)
+        query = f'SELECT {model.to_sql()} FROM points ORDER BY "index"'
+        rows = base.execute(query).fetchall()
+    np.testing.assert_allclose(np.ravel(rows), model.predict(table), atol=1e-9)
+    with pytest.raises(
+        ValueError, match="categories cannot be exported, such as of column 'brand'"
+    ):
+        RankingPursuit(3, dictionary="grown").fit(FEATURES, Y).to_sql()
