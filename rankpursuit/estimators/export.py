@@ -7,6 +7,7 @@ data. JSON is that mapping, and SQL and Python are two ways of writing it.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
@@ -17,6 +18,8 @@ from rankpursuit.estimators.inspection import feature_names, feature_units
 
 Dialect = Literal["sqlite", "postgres", "duckdb"]
 FORMAT, VERSION = "rankpursuit functions", 1
+_MOST_TERMS = 100
+"""Terms of a sum in SQL, and sums of them: SQLite refuses expressions above 1,000 levels deep."""
 
 
 def describe(model: Any) -> dict[str, Any]:
@@ -65,10 +68,26 @@ def describe(model: Any) -> dict[str, Any]:
             if factor.kind == "bump":
                 entry |= {"centre": factor.centre, "width": factor.width, "mean": factor.mean}
             elif factor.kind in ("above", "at most", "level"):
-                entry["threshold"] = float(factor.centre * scale[j] + origin[j])
+                entry["threshold"] = _threshold(factor.centre, float(origin[j]), float(scale[j]))
             described.append(entry)
         functions.append({"coef": coef, "factors": described})
     return {"format": FORMAT, "version": VERSION, "features": features, "functions": functions}
+
+
+def _threshold(centre: float, origin: float, scale: float) -> float:
+    """Return the largest number that is not above a threshold once it is scaled.
+
+    Values at a threshold, half stars between whole ones, are then on the same side as in `predict`.
+    """
+    threshold = centre * scale + origin
+    room = 8.0 * math.ulp(max(abs(threshold), abs(origin)))
+    low, high = threshold - room, threshold + room
+    while low < (middle := low + (high - low) / 2.0) < high:
+        if (middle - origin) / scale > centre:
+            high = middle
+        else:
+            low = middle
+    return low
 
 
 _OF_RANKS = ("rank", "bump")
@@ -164,10 +183,13 @@ def to_sql(model: Any, dialect: Dialect) -> str:
         # DuckDB converts decimal numbers without an exponent by a division, which rounds.
         return f"{value!r}e0" if dialect == "duckdb" and "e" not in repr(value) else repr(value)
 
+    prefix = "value of"
+    while any(feature["name"].lower().startswith(prefix) for feature in described["features"]):
+        prefix = f"the {prefix}"
     values, ranks, variables = [], ["*"], {}
     for feature in described["features"]:
         name = feature["name"]
-        x, r = quote(f"value of {name}"), quote(f"rank of {name}")
+        x, r = quote(f"{prefix} {name}"), quote(f"rank of {name}")
         variables[name] = x, r
         column = f"CAST({quote(name)} AS {real})"
         if dialect != "sqlite":  # which has no NaN
@@ -188,6 +210,9 @@ def to_sql(model: Any, dialect: Dialect) -> str:
         _write_function(function, variables, language, number)
         for function in described["functions"]
     ]
+    while len(terms) > _MOST_TERMS:
+        batches = [terms[at : at + _MOST_TERMS] for at in range(0, len(terms), _MOST_TERMS)]
+        terms = ["(" + "\n  + ".join(batch) + ")" for batch in batches]
     total = "\n  + ".join(terms) or "0.0"
     written = f"CAST(\n    {total}\n  AS {real})"
     if not values:

@@ -11,6 +11,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from rankpursuit import (
+    GrownDictionary,
     KernelDictionary,
     KernelMatchingPursuit,
     RankingPursuit,
@@ -25,7 +26,7 @@ TABLE = pd.DataFrame(
         "rat`ing": RNG.integers(2, 11, size=N) / 2.0,
         "dist's": RNG.gamma(2.0, 3.0, size=N),
         "pool": RNG.integers(0, 2, size=N).astype(float),
-        "rank of pool": 1e9 + RNG.normal(size=N),
+        "value of pool": 1e9 + RNG.normal(size=N),
     }
 )
 PRICE, RATING, DISTANCE, POOL, YEAR = TABLE.to_numpy().T
@@ -150,3 +151,23 @@ def test_only_fitted_models_and_known_dialects_are_exported():
         RankingPursuit(dictionary="grown").to_json()
     with pytest.raises(ValueError, match="'sqlite', 'postgres' or 'duckdb'; got 'mysql'"):
         RankingPursuit(2, dictionary="additive").fit(TABLE, Y).to_sql("mysql")
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_values_at_thresholds_are_on_the_same_side(scale):
+    model = RankingPursuit(30, dictionary=GrownDictionary(1, knots=0), scale=scale)
+    model.fit(TABLE.iloc[:, :4], Y, GROUPS)
+    factors = [
+        f for function in json.loads(model.to_json())["functions"] for f in function["factors"]
+    ]
+    at = TABLE.iloc[np.zeros(len(factors), dtype=int), :4].reset_index(drop=True)
+    for row, factor in enumerate(factors):
+        at.loc[row, factor["feature"]] = factor.get("threshold", 1.0)
+    np.testing.assert_allclose(in_sqlite(model, at), model.predict(at), rtol=0, atol=1e-9)
+
+
+def test_sums_of_many_functions_are_not_too_deep_for_sqlite():
+    model = RankingPursuit(3, dictionary="additive").fit(TABLE, Y, GROUPS)
+    expected = model.predict(TABLE)
+    model.basis_, model.coef_ = np.tile(model.basis_, 400), np.tile(model.coef_, 400) / 400.0
+    np.testing.assert_allclose(in_sqlite(model, TABLE), expected, rtol=0, atol=1e-9)
