@@ -48,8 +48,11 @@ from rankpursuit.estimators._checks import (
     scored_part,
     warn_if_flat,
     warn_of_far_values,
+    warn_of_lost_groups,
+    warn_of_scales,
 )
 from rankpursuit.estimators.io import save_model
+from rankpursuit.estimators.tables import drop_column, encode, pop_column
 from rankpursuit.kernels import gaussian_stack, squared_distances
 from rankpursuit.metrics import pairwise_accuracy
 from rankpursuit.preferences import (
@@ -238,6 +241,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     kernel_params: Mapping[str, Any] | None
     scale: bool | str = False  # for methods without this parameter
     n_groups_: int | None
+    group_column_: str | None
     gamma_: Any
     basis_: Any
     coef_: Any
@@ -295,15 +299,71 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     # Checks of data
 
-    def _validate(self, *data: Any, dtype: Any, **options: Any) -> Any:
-        """Validate points, and scores if given, with scikit-learn."""
-        if sp.issparse(data[0]) and not self._in_features:
+    def _validate(
+        self, X: Any, *y: Any, dtype: Any, reset: bool = True, complete: bool = True, **options: Any
+    ) -> Any:
+        """Validate points, and scores if given, with scikit-learn; encode categories.
+
+        Unless `complete` is False, a model whose functions have no place for missing values and
+        categories refuses them.
+        """
+        if sp.issparse(X):
+            if self._in_features:
+                options |= {"dtype": dtype, "accept_sparse": "csr", "reset": reset}
+                return validate_data(self, X, *y, **options)
             raise TypeError(
                 "Sparse data was passed for X, but only RLS, RankRLS, SparseRankRLS and RankSVM "
                 "with kernel='linear' accept it; pass X.toarray()"
             )
-        sparse = "csr" if self._in_features else False
-        return validate_data(self, *data, dtype=dtype, accept_sparse=sparse, **options)
+        known = None if reset else vars(self).get("categories_", {})
+        X, categories = encode(X, getattr(self, "categorical_features", "from_dtype"), known)
+        options |= {"dtype": dtype, "reset": reset, "ensure_all_finite": "allow-nan"}
+        validated = validate_data(self, X, *y, **options)
+        points = validated[0] if y else validated
+        has_gaps = np.isnan(points.min(axis=0))
+        if reset:
+            self.categories_, self.missing_ = categories, has_gaps
+            empty = has_gaps.copy()
+            empty[has_gaps] = np.isnan(points[:, has_gaps]).all(axis=0)
+            if empty.any():
+                name = self._names(empty)[0]
+                raise ValueError(
+                    f"Input X contains NaN only in {name}, which has no value: drop it"
+                )
+        if complete and not self._takes_gaps and (gaps := self._gaps(has_gaps)):
+            raise ValueError(gaps)
+        new = [] if reset else self._names(has_gaps & ~vars(self).get("missing_", has_gaps))
+        if new:
+            warn_caller(
+                f"X has missing values in {', '.join(new)}, which had none in the training data: "
+                "the functions of these columns have their mean there"
+            )
+        return validated
+
+    @property
+    def _takes_gaps(self) -> bool:
+        """Return whether the functions have a place for missing values and categories."""
+        return False
+
+    def _names(self, which: NDArray[np.bool_]) -> list[str]:
+        """Return the names of some features, for messages."""
+        names = vars(self).get("feature_names_in_", np.arange(len(which)))
+        return [f"column {name!r}" for name in names[which].tolist()]
+
+    def _gaps(self, missing: NDArray[np.bool_]) -> str:
+        """Return what a kernel has no functions for, and what to do; "" if there is nothing."""
+        places = np.isin(np.arange(len(missing)), list(vars(self).get("categories_", ())))
+        for what, which, tool in (
+            ("has categories", places, "sklearn.preprocessing.OneHotEncoder"),
+            ("contains NaN", missing, "sklearn.impute.SimpleImputer"),
+        ):
+            if which.any():
+                return (
+                    f"Input X {what} in {', '.join(self._names(which)[:5])}, for which kernels "
+                    "have no functions: use dictionary='grown' of a pursuit, which has them, or "
+                    f"{tool} in a pipeline"
+                )
+        return ""
 
     def _check_points(self, X: ArrayLike) -> Any:
         """Check the parameters, and training points that come without scores."""
@@ -312,7 +372,13 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         return self._check_for_kernel(X)
 
     def _check_data(
-        self, X: ArrayLike, y: ArrayLike | None, *, reset: bool = True, min_samples: int = 0
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None,
+        *,
+        reset: bool = True,
+        min_samples: int = 0,
+        complete: bool = True,
     ) -> tuple[Any, Array]:
         """Check the parameters, and training points with their scores."""
         self._check_parameters()
@@ -322,7 +388,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None; pass "
                 f"scores{remedy}"
             )
-        options = {"ensure_min_samples": min_samples or 1 + self._ranks, "reset": reset}
+        options: dict[str, Any] = {"reset": reset, "complete": complete}
+        options["ensure_min_samples"] = min_samples or 1 + self._ranks
         if self._partly_scored:
             X = self._validate(X, dtype=self._dtypes, **options)
             y = column_or_1d(y, dtype=np.float64, warn=True)
@@ -428,7 +495,11 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _warn_of_far_values(self, X: Any) -> None:
         if not (self._precomputed or self._uses_dictionary or sp.issparse(X)):
-            warn_of_far_values(X, getattr(self, "feature_names_in_", None))
+            names = getattr(self, "feature_names_in_", None)
+            warn_of_far_values(X, names)
+            if not self.scale:
+                remedy = "scale=True or " if "scale" in vars(self) else ""
+                warn_of_scales(self.kernel, X, names, remedy)
 
     def _scale_training(self, X: Any, labels: NDArray) -> Any:
         """Return scaled training points, and store the scaler for new ones."""
@@ -436,6 +507,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             return X
         self.scaler_ = None
         if isinstance(self.scale, str):
+            if gaps := self._gaps(self.missing_):
+                raise ValueError(f"{gaps}, with scale=True or False: scale='group' has no place")
             self.n_groups_ = len(np.unique(labels))
             return scale_in_groups(X, labels)
         if self.scale and not self._precomputed:
@@ -447,6 +520,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
                 raise ValueError(
                     "X has features whose variance overflows; divide them by a constant"
                 )
+            for feature in self.categories_:  # codes stay as they are
+                self.scaler_.mean_[feature], self.scaler_.scale_[feature] = 0.0, 1.0
         return self._scaled(X)
 
     def _scaled(self, X: Any) -> Any:
@@ -493,9 +568,10 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         X : array-like of shape (n, n_features), or (n, n) kernel values if precomputed
         y : array-like of shape (n,), optional
             Scores. Optional with `pairs`.
-        groups : array-like of shape (n,), optional
+        groups : array-like of shape (n,) or str, optional
             Label or query id of each point; only points of one group are compared. Default: all.
-            A regression ignores them, unless ``scale="group"``.
+            A regression ignores them, unless ``scale="group"``. A string is the label of the column
+            of a data frame that has them, which is no feature, and which `predict` ignores.
         qid : array-like of shape (n,), optional
             Another name for `groups`.
         group : array-like of shape (n_groups,), optional
@@ -536,7 +612,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             X = self._check_points(X)
         else:
             X, y = self._check_data(X, y)
-        n_points, self.n_groups_ = X.shape[0], None
+        n_points, self.n_groups_, self.group_column_ = X.shape[0], None, None
         edges = add_up(*check_pairs(pairs, weights, [groups, qid, group], n_points))
         scores = nearest_scores(n_points, edges) if y is None else grounded(y, edges)
         form = PairPreferences(n_points, edges.pairs, edges.weights)
@@ -552,9 +628,16 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         group: Any,
         sample_weight: Any = None,
         min_samples: int = 0,
+        complete: bool = True,
     ) -> TrainingData:
         """Check, once, everything that a fit to scores gets."""
-        X, y = self._check_data(X, y, min_samples=min_samples)
+        self.group_column_ = next((own for own in (groups, qid) if isinstance(own, str)), None)
+        if self.group_column_ is not None:
+            X, labels = pop_column(X, self.group_column_)
+            groups, qid = (labels if isinstance(own, str) else own for own in (groups, qid))
+        elif self._ranks and groups is None and qid is None and group is None:
+            warn_of_lost_groups(type(self).__name__)
+        X, y = self._check_data(X, y, min_samples=min_samples, complete=complete)
         labels = self._labels(groups, qid, group, len(y))
         return TrainingData(X, y, labels, self._check_sample_weight(sample_weight, len(y)))
 
@@ -645,6 +728,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     def _new_points(self, X: ArrayLike, groups: ArrayLike | None = None) -> Any:
         """Check points to predict; float32 is kept."""
         check_is_fitted(self)
+        X, groups = self._split_groups(X, groups)
         X = self._validate(X, reset=False, dtype=[np.float64, np.float32])
         if isinstance(self.scale, str):
             n_fitted = vars(self).get("n_groups_")
@@ -657,6 +741,14 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
                 )
             X = scale_in_groups(X, group_labels(groups, X.shape[0]))
         return X
+
+    def _split_groups(self, X: Any, groups: Any) -> tuple[Any, Any]:
+        """Return new points without the column of the groups, and the groups."""
+        if isinstance(groups, str):
+            return pop_column(X, groups)
+        label = vars(self).get("group_column_")
+        features = drop_column(X, label)
+        return features, np.asarray(X[label]) if groups is None and features is not X else groups
 
     def _basis_values(self, X: Array) -> Array:
         """Return the values of the basis functions at checked points, shape (m, n_basis)."""
@@ -721,8 +813,11 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
             For a ranker between 0 and 1, over the pairs whose true scores differ; a pair tied in
             the prediction counts half.
         """
-        if qid is not None:
+        if isinstance(qid, str):
+            groups = qid
+        elif qid is not None:
             groups = resolve_groups(groups, qid, None, np.shape(qid)[0])
+        X, groups = self._split_groups(X, groups)
         prediction = self.predict(X, groups)
         if not self._ranks:
             return float(r2_score(y, prediction, sample_weight=sample_weight))

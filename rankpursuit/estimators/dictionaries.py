@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import gen_batches
+from sklearn.utils import Tags, gen_batches
 from sklearn.utils.validation import validate_data
 
 from rankpursuit.estimators._base import RandomState, draw_candidates, resolve_gamma
@@ -38,6 +38,7 @@ from rankpursuit.estimators._checks import (
 )
 from rankpursuit.kernels import gaussian_stack, squared_distances
 from rankpursuit.solvers import Growth
+from rankpursuit.solvers.functions import FEWEST_ROWS
 
 _N_LEVELS = 200
 """Quantiles of a feature between which its normal scores are interpolated."""
@@ -52,6 +53,10 @@ _MAX_FACTORS = 600
 more, only the ranks are multiplied, and with more of these nothing."""
 _MAX_PARENTS = 60
 """Maximum number of chosen functions whose products are tried."""
+_MEAN_ROWS = 5_000
+"""Rows that the means of all functions are computed from, evenly spread."""
+_MOST_LEVELS = 30
+"""Maximum number of levels of a category with a function of their own, the most frequent ones."""
 _DTYPES = (np.float64, np.float32)
 _DEGREES = {"additive": 1, "pairs": 2, "grown": 3}
 """Degrees of dictionaries that have a name."""
@@ -81,13 +86,13 @@ class Term(NamedTuple):
     Attributes
     ----------
     kind : str
-        "rank", "bump", "above", "at most", "level", "kernel" or "constant"; for a product, the
-        kinds of its factors, as in "rank x bump".
+        "rank", "bump", "above", "at most", "level", "rare", "missing", "present", "kernel" or
+        "constant"; for a product, the kinds of its factors, as in "rank x bump".
     features : tuple of int
         Features that the function depends on.
     centres : tuple of float
         For each feature, the centre of a bump or kernel, the threshold of a step, or the value of a
-        level; NaN for a rank.
+        level, a code in a category; NaN for others.
     widths : tuple of float
         Standard deviations of bumps, in normal scores, or gamma of a kernel; NaN for others.
     """
@@ -129,6 +134,11 @@ class GrownDictionary(BaseEstimator):
     the training data. A feature with two values has a single function, which is 1 at the higher
     one. A constant function is used if the scores themselves are fitted, not only their
     differences.
+
+    A missing value, NaN, has a function of its own, which is 1 there, where all others of this
+    feature are zero. If there was none in the training data, the others have their means instead.
+    The functions of a category, whose values are codes, are 1 at a level each, or at a rare level;
+    codes below 0, for unknown levels, have none.
 
     Products are those of the ranks and a few bumps of two features, and those of a function that
     was chosen before with the rank, few bumps and all steps of another feature. A product of k
@@ -182,8 +192,16 @@ class GrownDictionary(BaseEstimator):
         self.knots, self.widths, self.steps = knots, widths, steps
         self.factor_knots = factor_knots
 
-    def fit(self, X: NDArray[np.floating]) -> Self:
-        """Place the functions by the quantiles of each feature of `X`, (n, n_features)."""
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = True
+        return tags
+
+    def fit(self, X: NDArray[np.floating], categories: Sequence[int] = ()) -> Self:
+        """Place the functions by the quantiles of each feature of `X`, (n, n_features).
+
+        Features in `categories` are codes of categories, from 0.
+        """
         _check(
             self,
             degree=[number("an integer from 1 to 3", (1, 2, 3).__contains__, int | np.integer)],
@@ -193,17 +211,21 @@ class GrownDictionary(BaseEstimator):
             steps=[integer(0), NONE],
             factor_knots=[integer(0)],
         )
-        X = validate_data(self, X, dtype=_DTYPES)
+        X = validate_data(self, X, dtype=_DTYPES, ensure_all_finite="allow-nan")
         sample = np.asarray(X[evenly(len(X), _SAMPLE_ROWS)], dtype=np.float64)
-        n_levels = min(_N_LEVELS, len(sample))
-        levels = (np.arange(n_levels) + 0.5) / n_levels
         self.levels_: dict[int, Array] = {}
-        self.scores_ = [_normal_scores(column, levels) for column in sample.T]
-        functions = [
-            function
-            for feature, column in enumerate(sample.T)
-            for function in self._place(feature, np.unique(column), column)
-        ]
+        self.rare_: dict[int, Array] = {}
+        self.missing_ = np.isnan(X.min(axis=0))
+        present = [column[~np.isnan(column)] for column in sample.T]
+        self.scores_ = [_normal_scores(column) for column in present]
+        functions: list[tuple[Any, ...]] = []
+        for feature, column in enumerate(present):
+            if feature in categories:
+                functions += self._place_levels(feature, column)
+            else:
+                functions += self._place(feature, np.unique(column), column)
+            if self.missing_[feature]:
+                functions.append((_Role.rank, "missing", feature, np.nan, np.nan))
         functions.append((_Role.other, "constant", -1, np.nan, np.nan))
         roles, kinds, features, centres, widths = zip(*sorted(functions, key=_role), strict=True)
         self.kinds_, self.features_ = np.array(kinds), np.array(features, dtype=np.intp)
@@ -212,14 +234,21 @@ class GrownDictionary(BaseEstimator):
         self.n_factors_ = next((size for size in sizes if size <= _MAX_FACTORS), 0)
         self.n_partners_ = sum(role <= _Role.step for role in roles)
         self.means_ = np.zeros(len(roles))
-        bumps = np.flatnonzero(self.kinds_[: self.n_factors_] == "bump")
+        centred = (self.kinds_ == "bump") & ~self.missing_[self.features_]
+        bumps = np.flatnonzero(centred[: self.n_factors_])
         self.means_[bumps] = self._values(sample, bumps).mean(axis=0)
+        complete = np.flatnonzero(~self.missing_[self.features_])
+        self.replacements_ = np.zeros(len(roles))  # of functions at missing values
+        few = sample[evenly(len(sample), _MEAN_ROWS)]
+        self.replacements_[complete] = self._values(few, complete).mean(axis=0)
         return self
 
     def _place(self, feature: int, values: Array, column: Array) -> list[tuple[Any, ...]]:
         """Return role, kind, feature, centre and width of each function of a feature."""
         if len(values) < 2:
             return []
+        if len(values) == 2 and self.missing_[feature]:
+            return [(_Role.rank, "level", feature, value, np.nan) for value in values]
         if len(values) == 2:
             self.levels_[feature] = values
             return [(_Role.rank, "level", feature, values.mean(), np.nan)]
@@ -229,12 +258,29 @@ class GrownDictionary(BaseEstimator):
         most = self.steps
         if most is None:
             most = next(most for size, most in _STEPS if self.n_features_in_ <= size)
+        cuts = _cuts(values, column, most)
+        below = cuts if self.missing_[feature] else cuts[:0]  # where it is given, else the mirror
         return [
             *([(_Role.rank, "rank", feature, np.nan, np.nan)] if len(scores) > 1 else []),
             *((_Role.factor, "bump", feature, *bump) for bump in factors),
-            *((_Role.step, "above", feature, c, np.nan) for c in _cuts(values, column, most)),
+            *((_Role.step, "above", feature, cut, np.nan) for cut in cuts),
+            *((_Role.step, "at most", feature, cut, np.nan) for cut in below),
             *((_Role.other, "bump", feature, *bump) for bump in bumps if bump not in factors),
         ]
+
+    def _place_levels(self, feature: int, column: Array) -> list[tuple[Any, ...]]:
+        """Return the functions of a category: of each frequent level, and of all others."""
+        levels, counts = np.unique(column, return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        frequent = counts[order] >= min(FEWEST_ROWS, len(column) / 20.0)
+        frequent[_MOST_LEVELS:] = False
+        self.rare_[feature] = levels[order[~frequent]]
+        functions = [
+            (_Role.step, "level", feature, level, np.nan) for level in levels[order[frequent]]
+        ]
+        if len(self.rare_[feature]):
+            functions.append((_Role.step, "rare", feature, np.nan, np.nan))
+        return functions
 
     @property
     def growth(self) -> Growth:
@@ -242,13 +288,18 @@ class GrownDictionary(BaseEstimator):
         return Growth(
             features=self.features_,
             means=self.means_,
-            indicators=np.isin(self.kinds_, ["above", "level"]),
+            indicators=self._have_mirrors(),
             n_factors=self.n_factors_,
             n_partners=self.n_partners_,
             degree=self.degree,
             handicap=self.handicap,
             max_parents=_MAX_PARENTS,
         )
+
+    def _have_mirrors(self) -> NDArray[np.bool_]:
+        """Return which functions have mirrors: those that are 0 or 1, and not 0 for a lack."""
+        whole = ~(self.missing_[self.features_] | np.isin(self.features_, list(self.rare_)))
+        return (np.isin(self.kinds_, ["above", "level"]) & whole) | (self.kinds_ == "missing")
 
     def _values(self, X: Array, which: Indices) -> Array:
         """Return the values of functions of one feature."""
@@ -263,12 +314,24 @@ class GrownDictionary(BaseEstimator):
             with np.errstate(invalid="ignore"):
                 bumps = np.exp(-0.5 * np.square((scores - centres) / self.widths_[which[places]]))
             values = np.where(kinds == "bump", bumps, column > centres)
-            out[:, places] = np.where(kinds == "rank", scores, values)
+            values = np.where(kinds == "rank", scores, values)
+            if feature in self.rare_ or self.missing_[feature]:
+                values = np.where(kinds == "level", column == centres, values)
+                values = np.where(kinds == "at most", column <= centres, values)
+                rare = np.isin(column, self.rare_.get(feature, []))
+                values = np.where(kinds == "rare", rare, values)
+            lacks = np.isnan(column)
+            if lacks.any():
+                replaced = np.where(kinds == "missing", 1.0, self.replacements_[which[places]])
+                values = np.where(lacks, replaced, values)
+            else:
+                values = np.where(kinds == "missing", 0.0, values)
+            out[:, places] = values
         return out
 
     def columns(self, X: Array, which: Indices) -> Array:
         """Return the values (m, len(which)) of some functions at points (m, n_features)."""
-        X = validate_data(self, X, reset=False, dtype=_DTYPES)
+        X = validate_data(self, X, reset=False, dtype=_DTYPES, ensure_all_finite="allow-nan")
         which, n_functions = np.asarray(which), len(self.kinds_)
         if (which < n_functions).all():
             return self._values(X, which)
@@ -306,8 +369,10 @@ class GrownDictionary(BaseEstimator):
         """Return a function, its mirror, or what is left of it above its mean."""
         variant, number = divmod(factor, len(self.kinds_))
         kind, feature = str(self.kinds_[number]), int(self.features_[number])
-        if kind in ("above", "level"):
+        if kind == "above" or feature in self.levels_:
             kind = ("above", "at most")[variant]
+        elif variant == 1:
+            kind = "present"
         mean = float(self.means_[number]) if variant == 2 else 0.0
         return Factor(
             kind, feature, float(self.centres_[number]), float(self.widths_[number]), mean
@@ -324,10 +389,10 @@ class GrownDictionary(BaseEstimator):
             values, scores = self.scores_[feature]
             centre = float(np.interp(centre, scores, values))
             kind = "centred bump" if variant == 2 else kind
-        elif kind == "level":
+        elif kind == "level" and feature in self.levels_:
             centre = float(self.levels_[feature][1 - variant])
         elif variant == 1:
-            kind = "at most"
+            kind = "present" if kind == "missing" else "at most"
         return Term(kind, (feature,), (centre,), (width,))
 
 
@@ -446,8 +511,12 @@ def _knots(scores: Array, number: int) -> list[float]:
     return scores[np.unique(nearest)].tolist()
 
 
-def _normal_scores(column: Array, levels: Array) -> tuple[Array, Array]:
+def _normal_scores(column: Array) -> tuple[Array, Array]:
     """Return values of a feature in ascending order, and the normal score of each."""
+    if not len(column):  # all missing
+        return np.zeros(1), np.zeros(1)
+    n_levels = min(_N_LEVELS, len(column))
+    levels = (np.arange(n_levels) + 0.5) / n_levels
     values, codes = np.unique(
         np.quantile(column, levels, method="inverted_cdf"), return_inverse=True
     )

@@ -42,6 +42,13 @@ def describe(model: Any) -> dict[str, Any]:
             "a model with scale='group' cannot be exported, since the value of a point depends on "
             "the other points of its group: fit it with scale=False"
         )
+    if model.categories_:
+        name = feature_names(model)[min(model.categories_)]
+        raise ValueError(
+            f"a model with categories cannot be exported, such as of column {name!r}: encode them "
+            "as numbers first, for instance by sklearn.preprocessing.OneHotEncoder, or save the "
+            "model with save()"
+        )
     names, (origin, scale) = feature_names(model), feature_units(model)
     products = dictionary.factors(model.basis_)
     ranked = {f.feature for factors in products for f in factors if f.kind in _OF_RANKS}
@@ -60,7 +67,7 @@ def describe(model: Any) -> dict[str, Any]:
             entry = {"kind": factor.kind, "feature": names[j]}
             if factor.kind == "bump":
                 entry |= {"centre": factor.centre, "width": factor.width, "mean": factor.mean}
-            elif factor.kind != "rank":
+            elif factor.kind in ("above", "at most", "level"):
                 entry["threshold"] = _threshold(factor.centre, float(origin[j]), float(scale[j]))
             described.append(entry)
         functions.append({"coef": coef, "factors": described})
@@ -89,8 +96,8 @@ _OF_RANKS = ("rank", "bump")
 class _Language(NamedTuple):
     """How products of factors are written; {x} and {r} are a value and its rank.
 
-    Every factor is zero where its value is missing. The conditions of a product say where it is not
-    zero, and the others are its values there.
+    Every factor but that of missing values is zero where its value is missing. The conditions of a
+    product say where it is not zero, and the others are its values there.
     """
 
     conditions: dict[str, str]
@@ -104,11 +111,15 @@ _SQL_CONDITIONS = {
     "bump": "{x} IS NOT NULL",
     "above": "{x} > {threshold}",
     "at most": "{x} <= {threshold}",
+    "level": "{x} = {threshold}",
+    "missing": "{x} IS NULL",
+    "present": "{x} IS NOT NULL",
 }
 _SQL_CHOICE = "CASE WHEN {conditions} THEN {product} ELSE 0 END"
 _SQL = _Language(_SQL_CONDITIONS, " AND ", _SQL_CHOICE, "EXP({exponent})")
 _POSTGRES = _SQL._replace(bump="EXP(GREATEST(-200, {exponent}))")  # underflow is an error there
-_PYTHON_CONDITIONS = _SQL_CONDITIONS | dict.fromkeys(_OF_RANKS, "{x} == {x}")
+_PYTHON_CONDITIONS = _SQL_CONDITIONS | dict.fromkeys((*_OF_RANKS, "present"), "{x} == {x}")
+_PYTHON_CONDITIONS |= {"level": "{x} == {threshold}", "missing": "{x} != {x}"}
 _PYTHON = _Language(
     _PYTHON_CONDITIONS, " and ", "({product} if {conditions} else 0.0)", "exp({exponent})"
 )

@@ -46,7 +46,10 @@ _WORDS = {
     "centred bump": "({0} near {1:.3g}, centred)",
     "above": "{0} > {1:.4g}",
     "at most": "{0} <= {1:.4g}",
-    "level": "{0} is {1:.4g}",
+    "level": "{0} is {1}",
+    "rare": "{0} is a rare level",
+    "missing": "{0} is missing",
+    "present": "{0} is present",
 }
 """How functions of a kind are written, with the name of the feature and its centre."""
 
@@ -87,15 +90,25 @@ def chosen_terms(model: Any) -> list[Term]:
         width = np.nan if inner.gamma_ is None else float(inner.gamma_)
         terms = [Term("kernel", features, tuple(x), (width,)) for x in inner.X_basis_.tolist()]
     origin, scale = feature_units(model)
+    categories = vars(inner).get("categories_", {})
+
+    def in_units(kind: str, feature: int, centre: float) -> Any:
+        if kind == "level" and feature in categories:
+            return categories[feature][int(centre)]
+        return float(centre * scale[feature] + origin[feature])
+
     return [
         term._replace(
-            centres=tuple(
-                float(centre * scale[j] + origin[j])
-                for j, centre in zip(term.features, term.centres, strict=True)
-            )
+            centres=tuple(map(in_units, _kinds(term), term.features, term.centres)),
         )
         for term in terms
     ]
+
+
+def _kinds(term: Term) -> list[str]:
+    """Return the kind of each feature of a function."""
+    kinds = term.kind.split(" x ")
+    return kinds if len(kinds) == len(term.features) else [term.kind] * len(term.features)
 
 
 def function_table(model: Any) -> pd.DataFrame:
@@ -112,7 +125,7 @@ def function_table(model: Any) -> pd.DataFrame:
             continue
         factors = zip(term.kind.split(" x "), own, term.centres, strict=False)
         written = [
-            _WORDS.get(kind, f"{kind} of {{0}}").format(name, centre)
+            _WORDS.get(kind, f"{kind} of {{0}}").format(name, _level(kind, centre))
             for kind, name, centre in factors
         ]
         labels.append(" x ".join(written) or term.kind)
@@ -125,6 +138,11 @@ def function_table(model: Any) -> pd.DataFrame:
             "coef": inner.coef_,
         }
     )
+
+
+def _level(kind: str, centre: Any) -> Any:
+    """Return a centre to be written; a level that is a number as text."""
+    return f"{centre:.4g}" if kind == "level" and not isinstance(centre, str) else centre
 
 
 def explain(model: Any, X: Any, over: Any, groups: ArrayLike | None) -> pd.DataFrame:
@@ -269,12 +287,14 @@ def path_scores(model: Any) -> tuple[str, NDArray[Any], Array, Array]:
     return axis, values, mean, error
 
 
-def _grid(column: Array, n_features: int) -> Array:
+def _grid(column: Array, n_features: int, is_category: bool) -> Array:
     """Return the values at which the functions of a feature are drawn: all, if there are few."""
-    values = np.unique(column)
+    values = np.unique(column[~np.isnan(column)])
+    if is_category:
+        return values[values >= 0]
     if len(values) <= _FEW_VALUES:
         return values
-    low, high = np.percentile(column, [1, 99])
+    low, high = np.nanpercentile(column, [1, 99])
     return np.linspace(low, high, _GRID // n_features)
 
 
@@ -458,14 +478,16 @@ class FunctionsDisplay:
     The panel of a feature has the sum of all functions of it alone. That of a pair has all
     functions of both features or of one of them, as a curve for each value of a feature with two.
     Functions of three features are listed in a last panel, by the standard deviation of their
-    contributions. Kernels depend on all features: their coefficients are drawn instead.
+    contributions. Kernels depend on all features: their coefficients are drawn instead. A category
+    has a bar for each level, and missing values of a feature a dashed line.
 
     Parameters
     ----------
     panels : list of dict
         For each panel the names of its `features`, the `grid` of each, the `values` over the grid,
-        and the `points` of the data, (m, number of features); for a list, the `features` of each
-        row, its `values` and a `label`.
+        the names of its `levels` or None, the value where one feature is `missing` or None, and the
+        `points` of the data, (m, number of features); for a list, the `features` of each row, its
+        `values` and a `label`.
 
     Attributes
     ----------
@@ -504,17 +526,24 @@ class FunctionsDisplay:
                 sets.setdefault(tuple(sorted(term.features)), []).append(number)
         spread = {drawn: values[:, numbers].sum(axis=1).std() for drawn, numbers in sets.items()}
         best = sorted(sets, key=lambda drawn: -spread[drawn])
-        names = feature_names(estimator)
+        names, levels = feature_names(estimator), vars(inner).get("categories_", {})
         panels = []
         for drawn in [features for features in best if len(features) < 3][:max_panels]:
-            grid = [_grid(points[:, feature], len(drawn)) for feature in drawn]
+            grid = [_grid(points[:, j], len(drawn), j in levels) for j in drawn]
             mesh = np.meshgrid(*grid, indexing="ij")
-            at = np.tile(np.median(points, axis=0), (mesh[0].size, 1))
-            at[:, drawn] = np.stack([axis.ravel() for axis in mesh], axis=1)
+            at = np.tile(np.nanmedian(points, axis=0), (mesh[0].size + 1, 1))
+            at[:-1, drawn] = np.stack([axis.ravel() for axis in mesh], axis=1)
+            at[-1, drawn] = np.nan
             inside = [j for features in sets if set(features) <= set(drawn) for j in sets[features]]
             total = inner._basis_values(inner._scaled(at))[:, inside] @ inner.coef_[inside]
-            panel = {"features": [names[j] for j in drawn], "grid": grid}
-            panel["values"] = total.reshape(mesh[0].shape)
+            lacks = len(drawn) == 1 and inner.missing_[drawn[0]]
+            panel: dict[str, Any] = {"features": [names[j] for j in drawn], "grid": grid}
+            panel["values"] = total[:-1].reshape(mesh[0].shape)
+            panel["missing"] = float(total[-1]) if lacks else None
+            panel["levels"] = [
+                [str(levels[j][int(code)]) for code in codes] if j in levels else None
+                for j, codes in zip(drawn, grid, strict=True)
+            ]
             panels.append({**panel, "points": points[:, drawn]})
         triples = [features for features in best if len(features) > 2][:max_panels]
         if triples:
@@ -540,6 +569,8 @@ class FunctionsDisplay:
         for ax, panel in zip(axes.ravel(), self.panels, strict=False):
             if "grid" not in panel:
                 ContributionsDisplay(panel["features"], panel["values"], panel["label"]).plot(ax)
+            elif len(panel["grid"]) == 1 and panel["levels"][0]:
+                self._bars(ax, panel)
             elif len(panel["grid"]) == 1:
                 self._curve(ax, panel)
             elif min(map(len, panel["grid"])) == 2:
@@ -550,10 +581,21 @@ class FunctionsDisplay:
         return self
 
     @staticmethod
+    def _bars(ax: Any, panel: dict[str, Any]) -> None:
+        levels, values = panel["levels"][0], panel["values"]
+        if panel["missing"] is not None:
+            levels, values = [*levels, "(missing)"], np.append(values, panel["missing"])
+        ContributionsDisplay(levels, values, "contribution").plot(ax)
+        ax.set_ylabel(panel["features"][0])
+
+    @staticmethod
     def _curve(ax: Any, panel: dict[str, Any]) -> None:
         (grid,), values = panel["grid"], panel["values"]
         ax.axhline(0.0, color="0.8", linewidth=1)
         ax.plot(grid, values, color=BLUE)
+        if panel["missing"] is not None:
+            ax.axhline(panel["missing"], color=RED, linestyle="--", label="missing")
+            ax.legend(frameon=False, fontsize="small")
         counts, edges = np.histogram(panel["points"], bins=20, range=(grid[0], grid[-1]))
         density = ax.twinx()
         density.stairs(counts, edges, fill=True, color=GREY, alpha=0.3)
@@ -566,12 +608,15 @@ class FunctionsDisplay:
     def _two_curves(ax: Any, panel: dict[str, Any]) -> None:
         first, values = len(panel["grid"][0]) != 2, panel["values"]
         along, other = (0, 1) if first else (1, 0)
+        levels = panel["levels"][other] or [f"{level:.4g}" for level in panel["grid"][other]]
         for curve, level, color in zip(
-            values.T if first else values, panel["grid"][other], (BLUE, RED), strict=True
+            values.T if first else values, levels, (BLUE, RED), strict=True
         ):
-            label = f"{panel['features'][other]} is {level:.4g}"
+            label = f"{panel['features'][other]} is {level}"
             ax.plot(panel["grid"][along], curve, color=color, label=label)
         ax.legend(frameon=False, fontsize="small")
+        if panel["levels"][along]:
+            ax.set_xticks(panel["grid"][along], panel["levels"][along])
         ax.set_xlabel(panel["features"][along])
         ax.set_ylabel("contribution")
 
@@ -587,5 +632,10 @@ class FunctionsDisplay:
         ax.scatter(*some[inside].T, clip_on=False, **dots)  # binary features are on the edge
         ax.set_xlim(one[0], one[-1])
         ax.set_ylim(two[0], two[-1])
+        for set_ticks, codes, levels in zip(
+            (ax.set_xticks, ax.set_yticks), panel["grid"], panel["levels"], strict=True
+        ):
+            if levels:
+                set_ticks(codes, levels)
         ax.set_xlabel(panel["features"][0])
         ax.set_ylabel(panel["features"][1])

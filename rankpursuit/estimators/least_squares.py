@@ -99,6 +99,7 @@ class RLS(_LeastSquares):
     X_basis_ : ndarray of shape (n, n_features) or None
         The training points; None with a precomputed or a linear kernel.
     gamma_, n_features_in_, feature_names_in_
+    categories_, missing_, group_column_
         As in :class:`RankingPursuit`.
 
     See Also
@@ -144,6 +145,7 @@ class RankRLS(_LeastSquares):
     basis_, coef_, X_basis_
         As in :class:`RLS`.
     gamma_, n_groups_, n_features_in_, feature_names_in_
+    categories_, missing_, group_column_
         As in :class:`RankingPursuit`.
 
     See Also
@@ -209,6 +211,7 @@ class SparseRankRLS(KernelEstimator):
     coef_ : ndarray of shape (n_basis,)
         Coefficients of the subset; with a linear kernel, the weights of the features.
     X_basis_, gamma_, n_groups_, n_features_in_, feature_names_in_
+    categories_, missing_, group_column_
         As in :class:`RankingPursuit`.
 
     See Also

@@ -289,6 +289,8 @@ def iter_candidates(
         fixed = dict(zip(others, values, strict=True))
         candidate = _like(model, fixed)
         candidate._check_parameters()
+        if not candidate._takes_gaps and candidate._gaps(candidate.missing_):
+            continue
         if "gamma" in grid and not candidate._has_gamma():
             kernels = "the kernel " + " and ".join(map(repr, candidate._kernels_in_use()))
             of_dictionary = candidate._uses_dictionary
@@ -577,7 +579,7 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """
         self._check_parameters()
         model = _prepare(self._plain(), self.scale)
-        data = model._check_training(X, y, groups, qid, group, sample_weight, min_samples=2)
+        data = model._check_training(X, y, groups, qid, group, sample_weight, 2, False)
         data = replace(data, X=data.X.astype(np.float64, copy=False))
         _check_learnable(model, data)
         several_groups = bool(np.any(data.labels != data.labels[0]))
@@ -588,6 +590,8 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             for grid in read_grids(model, self._grids(data.X.shape[1]))
             for candidate in iter_candidates(model, grid, scaled, splits)
         ]
+        if not candidates:
+            raise ValueError(model._gaps(model.missing_))
         n_batches = sum(len(list(candidate.iter_batches(len(data.y)))) for candidate in candidates)
         with _task(self, 1 + n_batches * len(splits)) as task:
             self._score_candidates(candidates, scaled, splits, several_groups, task)
@@ -667,6 +671,7 @@ class PathCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     n_features_in_ = _fitted("n_features_in_")
     feature_names_in_ = _fitted("feature_names_in_")
+    group_column_ = _fitted("group_column_")
     n_groups_, scaler_, basis_ = _fitted("n_groups_"), _fitted("scaler_"), _fitted("basis_")
 
     @property
@@ -728,10 +733,10 @@ class RankingPursuitCV(PathCV):
         The functions to choose from, as in :class:`RankingPursuit`. "auto" tries "grown" and
         "kernel", and keeps "kernel" only if its score is better by more than one standard error of
         the differences of the folds; with `gammas`, or a `kernel` other than "rbf", it tries
-        "kernel" only.
+        "kernel" only. With categories or missing values, it tries "grown" only.
     gammas : list of float or None, default None
         Values of gamma to try, for the scaled features. None: those of :class:`PathCV`.
-    fitting, group_weight, n_candidates : optional
+    fitting, group_weight, categorical_features, n_candidates : optional
         The method, as in :class:`RankingPursuit`.
     kernel, degree, coef0, kernel_params : optional
         The kernel, as in :class:`RankingPursuit`.
@@ -783,6 +788,7 @@ class RankingPursuitCV(PathCV):
         fitting: Fitting | None = None,
         group_weight: GroupWeights = "equal",
         dictionary: Any = "auto",
+        categorical_features: Any = "from_dtype",
         n_candidates: int | None = 1000,
         kernel: Kernel = "rbf",
         gammas: Numbers | None = None,
@@ -801,6 +807,12 @@ class RankingPursuitCV(PathCV):
         for name, value in locals().items():
             if name != "self":
                 setattr(self, name, value)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if len(self._grids(0)) > 1:  # of functions and of kernels
+            tags.input_tags.allow_nan = tags.input_tags.categorical = True
+        return tags
 
     def _is_auto(self) -> bool:
         return isinstance(self.dictionary, str) and self.dictionary == "auto"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from rankpursuit.errors import warn_caller
@@ -57,7 +58,7 @@ from rankpursuit.estimators.blocks import (
     read_blocks,
     settings_of,
 )
-from rankpursuit.estimators.dictionaries import dictionary_values, make_dictionary
+from rankpursuit.estimators.dictionaries import GrownDictionary, dictionary_values, make_dictionary
 from rankpursuit.estimators.export import Dialect, to_json, to_python, to_sql
 from rankpursuit.estimators.inspection import (
     explain,
@@ -136,6 +137,7 @@ class _Pursuit(KernelEstimator):
         repeat: bool = False,
         ridge: float | None = None,
         dictionary: Any = "kernel",
+        categorical_features: Any = "from_dtype",
         n_candidates: int | None = 1000,
         kernel: Kernel = "rbf",
         gamma: float | str | None = "scale",
@@ -165,6 +167,22 @@ class _Pursuit(KernelEstimator):
                 "kernel='precomputed' has no features, which the functions of a dictionary depend "
                 "on; use dictionary='kernel'"
             )
+
+    @property
+    def _takes_gaps(self) -> bool:
+        named = isinstance(self.dictionary, str) and self.dictionary != "kernel"
+        return named or isinstance(self.dictionary, GrownDictionary)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = self._takes_gaps
+        return tags
+
+    def _fit_dictionary(self, X: NDArray[np.floating]) -> Any:
+        """Return a dictionary object, fitted to points."""
+        dictionary = make_dictionary(self.dictionary)
+        categories = {"categories": list(self.categories_)} if self.categories_ else {}
+        return dictionary.fit(X, **categories)
 
     def _pursue(
         self, problem: Rows | GramSums | Functions, n_steps: int, kernel: Array | None = None
@@ -217,7 +235,7 @@ class _Pursuit(KernelEstimator):
         self, X: NDArray[np.floating], scores: Array, preferences: Preferences
     ) -> Self:
         """Pursue the functions of a dictionary object."""
-        self.dictionary_ = make_dictionary(self.dictionary).fit(X)
+        self.dictionary_ = self._fit_dictionary(X)
         values = dictionary_values(self.dictionary_, X)
         functions = usable_functions(self.dictionary_, values, preferences, scores)
         n_steps = count_basis(self.n_basis, int(np.count_nonzero(functions.norms)))
@@ -252,7 +270,7 @@ class _Pursuit(KernelEstimator):
         if candidates is not None:
             self._store_expansion(X, basis, coef)
         else:
-            self.dictionary_ = make_dictionary(self.dictionary).fit(data.X)
+            self.dictionary_ = self._fit_dictionary(data.X)
             self.basis_, self.X_basis_ = basis, None
         target, rows = preferences.root(data.y), preferences.root(self._basis_values(X)) * coef
         order = np.argsort(-np.square(rows).sum(axis=0), kind="stable")
@@ -373,7 +391,7 @@ class _Pursuit(KernelEstimator):
         self, data: TrainingData, splits: list[Split], grid: Grid
     ) -> Iterator[FoldPath]:
         """Yield the paths over the functions of a dictionary, which have no gamma."""
-        dictionary = make_dictionary(self.dictionary).fit(data.X)
+        dictionary = self._fit_dictionary(data.X)
         values = dictionary_values(dictionary, data.X)
         for train, test in splits:
             form = data.preferences(self, train)
@@ -681,6 +699,8 @@ class _Pursuit(KernelEstimator):
         self._warn_if_flat(dictionary)
         self._store_path(dictionary, path, n_steps)
         self.scaler_, self.n_features_in_ = None, dictionary.points.shape[1]
+        self.categories_, self.missing_ = {}, np.zeros(self.n_features_in_, dtype=bool)
+        self.group_column_ = None
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names
@@ -705,7 +725,9 @@ class KernelMatchingPursuit(_Pursuit):
     ----------
     n_basis : int, float or None, default None
         Number of basis functions, or a fraction of the candidates in (0, 1]. None: at most 100.
-    fitting, repeat, ridge, dictionary, n_candidates, scale, tol, random_state : optional
+    fitting, repeat, ridge, dictionary, categorical_features, n_candidates, scale : optional
+        The pursuit, as in :class:`RankingPursuit`.
+    tol, random_state : optional
         The pursuit, as in :class:`RankingPursuit`.
     kernel, gamma, degree, coef0, kernel_params : optional
         The kernel, as in :class:`RankingPursuit`.
@@ -715,6 +737,7 @@ class KernelMatchingPursuit(_Pursuit):
     basis_, coef_, staged_coef_, cost_, X_basis_, dictionary_, scaler_, gamma_
         As in :class:`RankingPursuit`.
     n_features_in_, feature_names_in_
+    categories_, missing_, group_column_
         As in :class:`RankingPursuit`.
 
     See Also
@@ -768,6 +791,9 @@ class RankingPursuit(_Pursuit):
         The functions to choose from: the kernel at training points, as in the paper; functions of
         one feature ("additive"); these and products of two ("pairs") or three ("grown") of them,
         see :class:`GrownDictionary`; or another object with `fit`, `columns` and `terms`.
+    categorical_features : "from_dtype" or array-like, default "from_dtype"
+        Features that are categories, for all dictionaries but "kernel": those of strings or of a
+        categorical dtype in a data frame; with a mask, positions or names also columns of numbers.
     n_candidates : int or None, default 1000
         Number of training points, drawn at random, that form the dictionary of kernels. None: all.
     kernel : str or callable, default "rbf"
@@ -814,6 +840,12 @@ class RankingPursuit(_Pursuit):
         Number of features of the training data.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if all are strings.
+    categories_ : dict
+        The levels of each feature that is a category, by its position.
+    missing_ : ndarray of shape (n_features,)
+        Whether a feature has missing values in the training data.
+    group_column_ : str or None
+        Label of the column of the groups, if `groups` was one.
 
     See Also
     --------
@@ -868,6 +900,7 @@ class RankingPursuit(_Pursuit):
         ridge: float | None = None,
         group_weight: GroupWeights = "equal",
         dictionary: Any = "kernel",
+        categorical_features: Any = "from_dtype",
         n_candidates: int | None = 1000,
         kernel: Kernel = "rbf",
         gamma: float | str | None = "scale",
@@ -893,9 +926,9 @@ class CombinedRankingRegressionPursuit(_Pursuit):
         Number of basis functions, or a fraction of the candidates in (0, 1]. None: at most 100.
     beta : float, default 0.5
         Weight of the regression part, from 0 to 1.
-    fitting, repeat, ridge, group_weight, dictionary, n_candidates, scale, tol : optional
+    fitting, repeat, ridge, group_weight, dictionary, categorical_features : optional
         The pursuit, as in :class:`RankingPursuit`.
-    random_state : optional
+    n_candidates, scale, tol, random_state : optional
         The pursuit, as in :class:`RankingPursuit`.
     kernel, gamma, degree, coef0, kernel_params : optional
         The kernel, as in :class:`RankingPursuit`.
@@ -905,6 +938,7 @@ class CombinedRankingRegressionPursuit(_Pursuit):
     basis_, coef_, staged_coef_, cost_, X_basis_, dictionary_, scaler_, gamma_, n_groups_
         As in :class:`RankingPursuit`.
     n_features_in_, feature_names_in_
+    categories_, missing_, group_column_
         As in :class:`RankingPursuit`.
 
     See Also
@@ -935,6 +969,7 @@ class CombinedRankingRegressionPursuit(_Pursuit):
         ridge: float | None = None,
         group_weight: GroupWeights = "equal",
         dictionary: Any = "kernel",
+        categorical_features: Any = "from_dtype",
         n_candidates: int | None = 1000,
         kernel: Kernel = "rbf",
         gamma: float | str | None = "scale",

@@ -62,6 +62,7 @@ class RankSVM(KernelEstimator):
     duality_gap_ : float
         Relative duality gap of the solution.
     X_basis_, gamma_, n_groups_, n_features_in_, feature_names_in_
+    categories_, missing_, group_column_
         As in :class:`RankingPursuit`.
 
     See Also

@@ -22,6 +22,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
 from rankpursuit.estimators._checks import PASS_GROUPS, Array, Constraint, scored_part
+from rankpursuit.estimators.tables import pop_column
 from rankpursuit.metrics import (
     Gain,
     Ties,
@@ -189,6 +190,9 @@ class _Scorer:
     def __call__(
         self, estimator: Any, X: ArrayLike, y_true: ArrayLike, groups: ArrayLike | None = None
     ) -> float:
+        label = getattr(estimator, "group_column_", None)
+        if self.grouped and groups is None and label is not None:
+            X, groups = pop_column(X, label)
         if self.grouped and groups is None:
             raise ValueError(
                 f"groups did not reach the scorer, which compares points within them; {PASS_GROUPS}"

@@ -128,6 +128,7 @@ class SemiSupervisedRankingPursuit(KernelEstimator):
     gamma_ : list of float or None
         For each view the value of gamma, computed from the features that it uses.
     n_groups_, n_features_in_, feature_names_in_
+    categories_, missing_, group_column_
         As in :class:`RankingPursuit`.
 
     See Also

@@ -308,7 +308,7 @@ def sparsity_table(results: Results) -> Table:
 
     def rows(metric: str, label: str, title: str) -> Iterator[tuple[str, list[Value]]]:
         method = METHODS[results.experiment.algorithms[label].method]
-        if not method.has_basis and not results.is_of_paper:
+        if not method.has_basis:
             return
         cells = _statistics(results, metric, "basis_share")
         row = [

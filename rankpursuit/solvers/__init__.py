@@ -22,7 +22,12 @@ from rankpursuit.solvers.coregularised import (
     split_points,
     weighted_mean,
 )
-from rankpursuit.solvers.functions import Functions, Growth, predict_chosen, pursue_functions
+from rankpursuit.solvers.functions import (
+    Functions,
+    Growth,
+    predict_chosen,
+    pursue_functions,
+)
 from rankpursuit.solvers.least_squares import (
     Edges,
     add_up,
