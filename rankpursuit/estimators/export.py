@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from sklearn.utils.validation import check_is_fitted
@@ -65,10 +66,15 @@ def describe(model: Any) -> dict[str, Any]:
         for factor in factors:
             j = factor.feature
             entry = {"kind": factor.kind, "feature": names[j]}
+            at = partial(_threshold, origin=float(origin[j]), scale=float(scale[j]))
             if factor.kind == "bump":
                 entry |= {"centre": factor.centre, "width": factor.width, "mean": factor.mean}
-            elif factor.kind in ("above", "at most", "level"):
-                entry["threshold"] = _threshold(factor.centre, float(origin[j]), float(scale[j]))
+            elif factor.kind == "level":  # an interval, since scaling back rounds
+                below = at(math.nextafter(factor.centre, -math.inf))
+                described.append({**entry, "kind": "above", "threshold": below})
+                entry |= {"kind": "at most", "threshold": at(factor.centre)}
+            elif factor.kind in ("above", "at most"):
+                entry["threshold"] = at(factor.centre)
             described.append(entry)
         functions.append({"coef": coef, "factors": described})
     return {"format": FORMAT, "version": VERSION, "features": features, "functions": functions}
@@ -111,7 +117,6 @@ _SQL_CONDITIONS = {
     "bump": "{x} IS NOT NULL",
     "above": "{x} > {threshold}",
     "at most": "{x} <= {threshold}",
-    "level": "{x} = {threshold}",
     "missing": "{x} IS NULL",
     "present": "{x} IS NOT NULL",
 }
@@ -119,7 +124,7 @@ _SQL_CHOICE = "CASE WHEN {conditions} THEN {product} ELSE 0 END"
 _SQL = _Language(_SQL_CONDITIONS, " AND ", _SQL_CHOICE, "EXP({exponent})")
 _POSTGRES = _SQL._replace(bump="EXP(GREATEST(-200, {exponent}))")  # underflow is an error there
 _PYTHON_CONDITIONS = _SQL_CONDITIONS | dict.fromkeys((*_OF_RANKS, "present"), "{x} == {x}")
-_PYTHON_CONDITIONS |= {"level": "{x} == {threshold}", "missing": "{x} != {x}"}
+_PYTHON_CONDITIONS |= {"missing": "{x} != {x}"}
 _PYTHON = _Language(
     _PYTHON_CONDITIONS, " and ", "({product} if {conditions} else 0.0)", "exp({exponent})"
 )

@@ -180,3 +180,17 @@ def test_sums_of_many_functions_are_not_too_deep_for_sqlite():
     expected = model.predict(TABLE)
     model.basis_, model.coef_ = np.tile(model.basis_, 400), np.tile(model.coef_, 400) / 400.0
     np.testing.assert_allclose(in_sqlite(model, TABLE), expected, rtol=0, atol=1e-9)
+
+
+def test_levels_of_scaled_features_with_missing_values_are_exact():
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 2, size=(N, 8)) * rng.integers(1, 100, size=8) / 10.0
+    y = table.sum(axis=1) + table[:, 0] * table[:, 1]
+    table = pd.DataFrame(table, columns=[f"x{j}" for j in range(8)])
+    table = table.mask(rng.random(table.shape) < 0.2)
+    for scale in (False, True):
+        model = RankingPursuit(30, dictionary="grown", scale=scale).fit(table, y)
+        assert (model.summary()["kind"] == "level").sum() >= 8
+        for utilities in (in_sqlite, in_duckdb):
+            found = utilities(model, table)
+            np.testing.assert_allclose(found, model.predict(table), rtol=0, atol=1e-9)
