@@ -7,6 +7,7 @@ import sqlite3
 import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 from sklearn.exceptions import NotFittedError
 
@@ -30,7 +31,13 @@ TABLE = pd.DataFrame(
     }
 )
 PRICE, RATING, DISTANCE, POOL, YEAR = TABLE.to_numpy().T
-Y = RATING - np.log(PRICE) * (DISTANCE > 5.0) + POOL * np.sin(RATING) + (YEAR - 1e9) ** 2
+Y = (
+    RATING
+    - np.log(PRICE) * (DISTANCE > 5.0)
+    + POOL * np.sin(RATING)
+    + (YEAR - 1e9) ** 2
+    + 9.0 * np.exp(-((RATING - 3) ** 2) - (DISTANCE - 5.0) ** 2 / 9.0)
+)
 GROUPS = np.repeat(np.arange(N // 20), 20)
 MODELS = {
     "grown": RankingPursuit(50, dictionary="grown"),
@@ -78,7 +85,9 @@ def in_sqlite(model, points):
 
 def in_duckdb(model, points):
     connection = duckdb.connect()
-    connection.register("points", points.assign(row=range(len(points))))
+    table = points.assign(row=range(len(points)))
+    # DuckDB reads NaN in data frames as NULL.
+    connection.register("points", pyarrow.table({c: v.to_numpy() for c, v in table.items()}))
     query = f"SELECT {model.to_sql('duckdb')} FROM points ORDER BY row"
     return np.array(connection.execute(query).fetchall())[:, 0]
 
