@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "metrics": {"errors", "preferences"},
     "writing": {"errors"},
     "solvers": GROUND,
-    "estimators": GROUND | {"solvers", "writing"},
+    "estimators": GROUND | {"text", "writing", "solvers"},
     "datasets": {"errors", "text", "writing", "preferences"},
     "experiments": GROUND | {"text", "writing", "solvers", "datasets"},
     "reporting": {"errors", "text", "writing", "experiments"},

@@ -65,9 +65,9 @@ def encode(X: Any, marked: Any, known: Categories | None) -> tuple[Any, Categori
         X = check_array(X, dtype=None, ensure_all_finite="allow-nan")
     names = list(X.columns) if is_frame(X) else list(range(X.shape[1]))
     is_marked = np.isin(np.arange(len(names)), list(known)) if known else _mark(names, marked)
-    columns = [_column(X, place) for place in range(len(names))]
-    if not is_marked.any() and all(_is_number(column) for column in columns):
+    if not is_marked.any() and all(map(_is_number, X.dtypes if is_frame(X) else [X.dtype])):
         return X, {}
+    columns = [_column(X, place) for place in range(len(names))]
     categories, unknown, matrix = {}, [], np.empty((len(X), len(names)))
     for place, (name, column) in enumerate(zip(names, columns, strict=True)):
         values = np.asarray(column)
@@ -100,9 +100,9 @@ def _column(X: Any, place: int) -> Any:
     return X.iloc[:, place] if hasattr(X, "iloc") else X[:, place]
 
 
-def _is_number(column: Any) -> bool:
-    """Return whether a column is one of numbers, without missing values of other types."""
-    return getattr(column.dtype, "kind", "O") in "iufc" and not hasattr(column.dtype, "categories")
+def _is_number(dtype: Any) -> bool:
+    """Return whether a dtype is one of numbers."""
+    return getattr(dtype, "kind", "O") in "biufc" and not hasattr(dtype, "categories")
 
 
 def _codes(values: NDArray, missing: NDArray, levels: list[Any] | None) -> tuple[list[Any], Array]:
