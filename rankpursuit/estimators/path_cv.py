@@ -383,7 +383,9 @@ def _varies_within(X: Any, groups: Any) -> bool:
 
 def _fitted(name: str) -> property:
     """Return a property: an attribute of the chosen model."""
-    return property(lambda self: getattr(self.best_estimator_, name), doc=f"The model's {name}.")
+    return property(
+        lambda self: getattr(self.best_estimator_, name), doc=f"``{name}`` of ``best_estimator_``."
+    )
 
 
 def _of_chosen(name: str) -> Any:

@@ -60,13 +60,13 @@ tridiagonal form of a stack takes five times the arithmetic, but fewer calls."""
 
 @dataclass(frozen=True)
 class CoefficientGrid:
-    """One expansion per point of a grid: coefficients (w, *axes, n) over n functions."""
+    """One expansion per point of a grid: coefficients ``(w, *axes, n)`` over n functions."""
 
     coef: Array
     n_basis: Indices
 
     def predict(self, new_kernels: Array) -> Array:
-        """Return the predictions (w, *axes, m), given kernel values (w, m, n).
+        """Return the predictions ``(w, *axes, m)``, given kernel values (w, m, n).
 
         For weights of features, these are the m points, (m, n).
         """
